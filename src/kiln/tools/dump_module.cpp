@@ -1,8 +1,11 @@
 // kiln-dump-module: shows everything in a module file.
+#include <algorithm>
+
 #include "kiln/base/file.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/exhaustion.h"
+#include "kiln/tools/gpu_kernels.h"
 #include "kiln/tools/module_text.h"
 
 using namespace kiln;
@@ -24,9 +27,12 @@ Result<const vm::VariantInfo *> chooseVariant(const vm::Module &module, const Op
   std::string all;
   for (const vm::ExecutableInfo &executable : module.executables())
     for (const vm::VariantInfo &variant : executable.variants) {
-      all += fmt::format("\n  --executable={} --target={} ({})", executable.name, variant.target, variant.format);
+      // Of one backend there may be several, for machines that differ.
+      const bool isAlone = std::ranges::count(executable.variants, variant.target, &vm::VariantInfo::target) == 1;
+      all += fmt::format("\n  --executable={} --target={} ({})", executable.name,
+                         isAlone ? variant.target : variant.cpu, variant.format);
       if ((!options.executable.empty() && options.executable != executable.name) ||
-          (!options.target.empty() && options.target != variant.target))
+          (!options.target.empty() && options.target != variant.target && options.target != variant.cpu))
         continue;
       chosen = &variant;
       ++matching;
@@ -41,13 +47,16 @@ Result<const vm::VariantInfo *> chooseVariant(const vm::Module &module, const Op
 
 Status extract(const vm::Module &module, const Options &options) {
   KILN_ASSIGN_OR_RETURN(const vm::VariantInfo *variant, chooseVariant(module, options));
+  // What GPUs' drivers compile lies in a table, of which the text is wanted.
+  const std::string code = gpuCodeOf(std::as_bytes(std::span(variant->bytes)));
+  const std::string_view bytes = code.empty() ? std::string_view(variant->bytes) : code;
   if (options.extract == "-") {
-    print(variant->bytes);
+    print(bytes);
     return okStatus();
   }
-  KILN_RETURN_IF_ERROR(writeFile(options.extract, variant->bytes));
-  std::string line = fmt::format("wrote {} bytes of {} for {} to {}\n", variant->bytes.size(), variant->format,
-                                 variant->target, options.extract);
+  KILN_RETURN_IF_ERROR(writeFile(options.extract, bytes));
+  std::string line = fmt::format("wrote {} bytes of {} for {} to {}\n", bytes.size(), variant->format,
+                                 variant->cpu.empty() ? variant->target : variant->cpu, options.extract);
   print(line);
   return okStatus();
 }
@@ -119,7 +128,9 @@ int main(int argc, char **argv) {
       {"extract", "FILE", "Writes the bytes of an executable to FILE (`-` is standard output) and shows nothing."},
       options.extract);
   parser.add({"executable", "NAME", "Which executable to extract, where the module has several."}, options.executable);
-  parser.add({"target", "TARGET", "Which of its variants to extract, such as llvm-cpu."}, options.target);
+  parser.add({"target", "TARGET",
+              "Which of its variants to extract: llvm-cpu, cuda, or sm_90a where there are several for GPUs."},
+             options.target);
   parser.example("kiln-dump-module abs.vmfb");
   parser.example("kiln-dump-module abs.vmfb --output=disassembly");
   parser.example("kiln-dump-module abs.vmfb --extract=abs.so && objdump -d abs.so");

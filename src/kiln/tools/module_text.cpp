@@ -1,4 +1,5 @@
 #include "kiln/tools/module_text.h"
+#include "kiln/tools/gpu_kernels.h"
 
 #include <algorithm>
 
@@ -99,15 +100,18 @@ static std::string executablesText(const Module &module) {
   for (const vm::ExecutableInfo &executable : module.executables()) {
     text += fmt::format("  %{}\n", executable.name);
     for (const vm::VariantInfo &variant : executable.variants) {
-      text += fmt::format("    {}, {}, {} (section {}), CPU {}, features {}\n", variant.target, variant.format,
+      text += fmt::format("    {}, {}, {} (section {}), made for {}, features {}\n", variant.target, variant.format,
                           bytesText(variant.bytes.size()), variant.section, variant.cpu.empty() ? "any" : variant.cpu,
                           variant.cpuFeatures.empty() ? "none" : variant.cpuFeatures);
+      const std::vector<GpuKernelInfo> kernels = gpuKernelsOf(std::as_bytes(std::span(variant.bytes)));
       for (size_t i = 0; i < variant.exports.size(); ++i) {
         const vm::ExecutableExportInfo &entry = variant.exports[i];
         text += fmt::format("      {}: {} ({} bindings", i, entry.name, entry.bindingCount);
         for (size_t j = 0; j < entry.access.size(); ++j)
           text += fmt::format("{}{}", j ? " " : ": ", accessName(entry.access[j]));
         text += fmt::format(", {} constants)\n", entry.constantCount);
+        if (i < kernels.size())
+          text += fmt::format("         {}\n", kernels[i].text());
       }
     }
   }
@@ -198,14 +202,31 @@ static Json functionJson(const Module &module, const vm::FunctionInfo &function)
   return json;
 }
 
+static Json kernelJson(const GpuKernelInfo &kernel) {
+  Json maps = Json::array();
+  for (const GpuTensorMapInfo &map : kernel.tensorMaps)
+    maps.push_back({{"binding", map.binding}, {"box", map.box}, {"element_bytes", map.elementBytes}});
+  return {{"block", kernel.threads},
+          {"cluster", kernel.clusterBlocks},
+          {"subgroup", kernel.subgroupThreads},
+          {"blocks_per_multiprocessor", kernel.blocksPerMultiprocessor},
+          {"static_shared_bytes", kernel.staticSharedBytes},
+          {"dynamic_shared_bytes", kernel.dynamicSharedBytes},
+          {"scratch_bytes", kernel.scratchBytes},
+          {"tensor_maps", std::move(maps)}};
+}
+
 static Json executableJson(const vm::ExecutableInfo &executable) {
   Json variants = Json::array();
   for (const vm::VariantInfo &variant : executable.variants) {
     Json exports = Json::array();
+    const std::vector<GpuKernelInfo> kernels = gpuKernelsOf(std::as_bytes(std::span(variant.bytes)));
     for (const vm::ExecutableExportInfo &entry : variant.exports) {
       exports.push_back({{"name", entry.name}, {"bindings", entry.bindingCount}, {"constants", entry.constantCount}});
       if (!entry.access.empty())
         std::ranges::transform(entry.access, std::back_inserter(exports.back()["access"]), accessName);
+      if (exports.size() <= kernels.size())
+        exports.back()["kernel"] = kernelJson(kernels[exports.size() - 1]);
     }
     variants.push_back({{"target", variant.target},
                         {"format", variant.format},

@@ -13,8 +13,10 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Threading.h"
+#include <mutex>
 
 using namespace mlir;
 
@@ -110,6 +112,7 @@ LogicalResult TransformSpec::apply(Operation *root) const {
   transform::TransformOpInterface top = entry;
   Operation *current = top;
   LogicalResult result = failure();
+  bool survived = true;
   {
     ScopedDiagnosticHandler handler(root->getContext(), [&, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
       if (llvm::get_threadid() != thread)
@@ -120,10 +123,21 @@ LogicalResult TransformSpec::apply(Operation *root) const {
     // The entry may be nested in a module, and may stand beside other sequences.
     transform::TransformOptions options;
     options.enableEnforceSingleToplevelTransformOp(false);
-    result = transform::applyTransforms(
-        root, top, /*extraMapping=*/{}, options, /*enforceToplevelTransformOp=*/false,
-        [&](transform::TransformState &state) { state.addExtension<TraceExtension>(current); });
+    // Ops of MLIR's take much for granted of what they are given.
+    static std::once_flag enabled;
+    std::call_once(enabled, llvm::CrashRecoveryContext::Enable);
+    llvm::CrashRecoveryContext recovery;
+    survived = recovery.RunSafely([&] {
+      result = transform::applyTransforms(
+          root, top, /*extraMapping=*/{}, options, /*enforceToplevelTransformOp=*/false,
+          [&](transform::TransformState &state) { state.addExtension<TraceExtension>(current); });
+    });
   }
+  if (!survived)
+    return emitError(current->getLoc())
+           << "'" << spelling(current) << "' on dispatch " << dispatchNames(root)
+           << ": it crashed on what the steps before it have made, which is a bug of the op: it should say what it "
+              "cannot take";
   if (succeeded(result)) {
     for (Diagnostic &diagnostic : said)
       root->getContext()->getDiagEngine().emit(std::move(diagnostic));
@@ -195,7 +209,7 @@ LogicalResult TransformSpec::applyInsteadOfStrategy(HAL::ExecutableVariantOp var
     if (!unfinished)
       continue;
     // At the locations only: these ops in full would bury the message.
-    if (unmatched)
+    if (unmatched && !unfinished->isLimit)
       return emitError(unmatched->getLoc())
                  .append("'", unmatched->getName(), "' matches nothing in dispatch ", dispatchNames(variant),
                          ", and the spec leaves it with ", unfinished->what)

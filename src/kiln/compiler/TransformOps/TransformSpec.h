@@ -16,8 +16,9 @@ namespace kiln {
 
 // Why what a spec leaves cannot become a kernel.
 struct SpecFault {
-  mlir::Location loc; // of the program
-  std::string what;   // an op and why it must not be there
+  mlir::Location loc;   // of the program
+  std::string what;     // an op and why it must not be there
+  bool isLimit = false; // the spec has done all, and the device has no room for it
 };
 
 // Immutable once loaded, so that one spec is applied to many dispatches from several threads.

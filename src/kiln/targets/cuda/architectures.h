@@ -21,11 +21,20 @@ struct CudaProduct {
 };
 
 inline constexpr CudaProduct kCudaProducts[] = {
-    {"t4", "sm_75"},      {"rtx2080", "sm_75"}, {"a100", "sm_80"},     {"a30", "sm_80"},    {"a10", "sm_86"},
-    {"a40", "sm_86"},     {"rtx3090", "sm_86"}, {"orin", "sm_87"},     {"l4", "sm_89"},     {"l40s", "sm_89"},
-    {"rtx4090", "sm_89"}, {"h100", "sm_90a"},   {"h200", "sm_90a"},    {"gh200", "sm_90a"}, {"b200", "sm_100a"},
-    {"b100", "sm_100a"},  {"gb200", "sm_100a"}, {"rtx5090", "sm_120"},
+    {"t4", "sm_75"},      {"rtx2080", "sm_75"}, {"a100", "sm_80"},     {"a30", "sm_80"},      {"a10", "sm_86"},
+    {"a10g", "sm_86"},    {"a40", "sm_86"},     {"a6000", "sm_86"},    {"rtx3080", "sm_86"},  {"rtx3090", "sm_86"},
+    {"orin", "sm_87"},    {"l4", "sm_89"},      {"l40", "sm_89"},      {"l40s", "sm_89"},     {"rtx4080", "sm_89"},
+    {"rtx4090", "sm_89"}, {"h100", "sm_90a"},   {"h200", "sm_90a"},    {"gh200", "sm_90a"},   {"b100", "sm_100a"},
+    {"b200", "sm_100a"},  {"gb200", "sm_100a"}, {"rtx5080", "sm_120"}, {"rtx5090", "sm_120"},
 };
+
+// "t4, rtx2080, ...", for errors.
+inline std::string cudaProductNames() {
+  std::string names;
+  for (const CudaProduct &product : kCudaProducts)
+    names.append(names.empty() ? "" : ", ").append(product.name);
+  return names;
+}
 
 // The architecture that an architecture's or a product's name means, in small letters or large ones; empty where it is
 // neither.

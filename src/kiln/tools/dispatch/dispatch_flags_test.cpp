@@ -1,4 +1,5 @@
 // What is refused of the flags before anything is done, and what they select.
+#include "kiln/targets/cuda/architectures.h"
 #include "kiln/tools/dispatch/dispatch_flags.h"
 
 #include "fmt/ranges.h"
@@ -147,7 +148,8 @@ TEST_F(Selection, OnAGpuConfigurationsAreTheArchitectures) {
   flags.cudaArchitecture = "a1000";
   EXPECT_EQ(refusal(flags.check()),
             "--cuda-arch=a1000: write sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, "
-            "sm_100a, sm_120, sm_120a, a product such as a100, l4, rtx4090 or h100, or native");
+            "sm_100a, sm_120, sm_120a, a product (" +
+                cudaProductNames() + "), or native");
   // What has no configuration of mma.sync has nothing to give.
   flags.cudaArchitecture = "sm_80";
   flags.types = "i8";

@@ -22,13 +22,7 @@ Result<hal::DeviceInfo> infoOf(const std::string &uri) {
   hal::registerDrivers(registry);
   KILN_ASSIGN_OR_RETURN(hal::DeviceUri parsed, hal::DeviceUri::parse(uri));
   KILN_ASSIGN_OR_RETURN(hal::Driver * driver, registry.find(parsed.driver));
-  KILN_ASSIGN_OR_RETURN(std::vector<hal::DeviceInfo> devices, driver->devices());
-  // Of simulated devices one stands for all.
-  auto found = std::ranges::find(devices, uri, &hal::DeviceInfo::uri);
-  if (found == devices.end() && !devices.empty())
-    found = devices.begin();
-  return found == devices.end() ? unavailable("the driver of {} has no device", uri)
-                                : Result<hal::DeviceInfo>(std::move(*found));
+  return driver->describe(parsed);
 }
 
 Result<std::string> architectureOf(const std::string &uri) {
@@ -71,10 +65,9 @@ Status LabDevice::findArchitecture(const std::string &asked) {
                              uri, told);
   }
   architecture = cudaArchitectureOf(asked);
-  return !architecture.empty()
-             ? okStatus()
-             : invalidArgument("--cuda-arch={}: write {}, a product such as a100, l4, rtx4090 or h100, or native",
-                               asked, fmt::join(kCudaArchitectures, ", "));
+  return !architecture.empty() ? okStatus()
+                               : invalidArgument("--cuda-arch={}: write {}, a product ({}), or native", asked,
+                                                 fmt::join(kCudaArchitectures, ", "), cudaProductNames());
 }
 
 bool LabDevice::hasTensorKernels() const {

@@ -32,7 +32,7 @@ FailureOr<SmallVector<CudaTarget, 2>> CudaTarget::resolve(const CudaOptions &opt
   if (name.empty())
     return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch: '" << options.architecture
                           << "' is no GPU that this compiler generates code for; it knows " << llvm::join(known, ", ")
-                          << ", products such as a100, l4, rtx4090 and h100, and native, which is this machine's";
+                          << ", the products " << cudaProductNames() << ", and native, which is this machine's";
   SmallVector<CudaTarget, 2> targets(1);
   targets[0].architecture = name;
   if (targets[0].runsElsewhere() || isNative || !options.transformDialectSpec.empty() ||

@@ -66,11 +66,15 @@ static std::optional<SpecFault> placeSharedMemory(RewriterBase &rewriter, func::
     Value offset = arith::ConstantIndexOp::create(rewriter, loc, total);
     Value view = memref::ViewOp::create(rewriter, buffer.getLoc(), type, memory, offset, ValueRange());
     total += llvm::alignTo(bytes, sharedAlignment);
-    if (total > target.sharedLimit())
-      return faultAt(buffer, llvm::formatv("that brings shared memory to {0} bytes: a block of {1} has {2}; make tiles "
-                                           "smaller, or fewer buffers of each (transform.memref.multibuffer)",
-                                           total, target.architecture, target.sharedLimit())
-                                 .str());
+    if (total > target.sharedLimit()) {
+      SpecFault fault =
+          faultAt(buffer, llvm::formatv("that brings shared memory to {0} bytes: a block of {1} has {2}; make tiles "
+                                        "smaller, or fewer buffers of each (transform.memref.multibuffer)",
+                                        total, target.architecture, target.sharedLimit())
+                              .str());
+      fault.isLimit = true;
+      return fault;
+    }
     rewriter.replaceOp(buffer, view);
   }
   function->setAttr(dynamicSharedBytesAttr, rewriter.getI64IntegerAttr(total));

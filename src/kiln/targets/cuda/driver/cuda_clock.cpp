@@ -73,8 +73,8 @@ Status CudaTimedWork::capture() {
 
 Status CudaTimedWork::launch() {
   CudaQueue &queue = device->queue();
-  // Scratch memory moves where somebody needs more of it.
-  if (executable && scratch != queue.scratchAddress())
+  // Scratch memory moves where somebody needs more of it: that ends a capture, too.
+  if (scratch != queue.scratchAddress())
     KILN_RETURN_IF_ERROR(capture());
   const CudaContext &context = device->context();
   const CudaLibrary &cuda = context.cuda();

@@ -109,8 +109,8 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   const CudaKernel &kernel = *command.kernel;
   const uint64_t *count = command.workgroupCount;
 
-  std::array<uint64_t, kGpuMostParameters + kGpuFixedParameters> values;
-  std::array<void *, kGpuMostParameters + kGpuFixedParameters + kGpuMostTensorMaps> parameters;
+  std::array<uint64_t, kGpuMostParameters + kGpuFixedParameters> values{};
+  std::array<void *, kGpuMostParameters + kGpuFixedParameters + kGpuMostTensorMaps> parameters{};
   size_t used = 0;
   for (uint32_t i = 0; i < kernel.bindingCount; ++i)
     values[used++] = addresses[command.firstRange + i];

@@ -175,6 +175,25 @@ static Result<const schema::GpuExecutable *> readTable(const ExecutableSource &s
   return table;
 }
 
+// A launch hands over as many bytes of each parameter as the code says that it has: those must be there.
+static Status checkParameters(const CudaLibrary &cuda, const CudaKernel &kernel) {
+  if (!cuda.cuFuncGetParamInfo)
+    return okStatus();
+  constexpr size_t kCountsAndScratch = 4;
+  const size_t before = kernel.bindingCount + kernel.constantCount + kCountsAndScratch;
+  const size_t maps = before + kernel.tensors.size(), all = maps + (kernel.assertions.empty() ? 0 : 2);
+  for (size_t i = 0;; ++i) {
+    size_t offset = 0, bytes = 0;
+    if (cuda.cuFuncGetParamInfo(kernel.function, i, &offset, &bytes) != cuda::kSuccess)
+      return okStatus(); // there are no more
+    const size_t given = i < before || i >= maps ? sizeof(uint64_t) : sizeof(CudaTensorMap);
+    if (i >= all || bytes > given)
+      return dataLoss("the code of dispatch '{}' takes other parameters than its table says: {}", kernel.name,
+                      i >= all ? fmt::format("more than the {} that there are", all)
+                               : fmt::format("{} bytes of parameter {}, which has {}", bytes, i, given));
+  }
+}
+
 Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context, const ExecutableSource &source) {
   KILN_RETURN_IF_ERROR(check(source, context->properties()));
   std::string name = fmt::format("executable '{}' cannot be used", source.name);
@@ -221,6 +240,7 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
         result =
             cuda.cuFuncSetAttribute(kernel.function, cuda::kFunctionDynamicSharedBytes, int(kernel.dynamicSharedBytes));
       KILN_RETURN_IF_ERROR(context->check(result, fmt::format("load dispatch '{}'", kernel.name)).withContext(name));
+      KILN_RETURN_IF_ERROR(checkParameters(cuda, kernel).withContext(name));
       KILN_RETURN_IF_ERROR(executable->limitClusters(kernel).withContext(name));
       executable->kernels.push_back(std::move(kernel));
     }

@@ -31,6 +31,7 @@ Status CudaLibrary::open() {
     return unavailable("{} has no function {}: NVIDIA's driver is too old; install one for CUDA 12", kName, #function);
 #include "kiln/targets/cuda/driver/cuda_functions.def"
 #undef KILN_CUDA_FUNCTION
+  cuFuncGetParamInfo = reinterpret_cast<decltype(cuFuncGetParamInfo)>(dlsym(handle, "cuFuncGetParamInfo"));
   CUresult result = cuInit(0);
   if (result == cuda::kNoDevice)
     return unavailable("NVIDIA's driver is installed, and finds no device; nvidia-smi shows what it sees");

@@ -72,6 +72,8 @@ struct CudaFunctions {
 #define KILN_CUDA_FUNCTION(name, parameters) CUresult(*name) parameters = nullptr;
 #include "kiln/targets/cuda/driver/cuda_functions.def"
 #undef KILN_CUDA_FUNCTION
+  // Of CUDA 12.4 and later; null before.
+  CUresult (*cuFuncGetParamInfo)(CUfunction function, size_t parameter, size_t *offset, size_t *bytes) = nullptr;
 };
 
 // NVIDIA's library, or what stands for it. Never unloaded.

@@ -104,6 +104,39 @@ TEST(Bulk, bytesArriveAtABarrier) {
   EXPECT_TRUE(has(run(kInitialize + odd + kWait).text, "must be multiples of 16"));
 }
 
+TEST(Mbarrier, liesAlone) {
+  const std::string onIt = run(kInitialize + "@%p st.shared.u64 [barrier], 0;").text;
+  EXPECT_TRUE(has(onIt, "writes 8 bytes at 0x400 of shared memory, where an mbarrier lies")) << onIt;
+  const std::string again = run(kInitialize + "@%p mbarrier.init.shared.b64 [barrier], 1;").text;
+  EXPECT_TRUE(has(again, "where an mbarrier lies; mbarrier.inval ends it")) << again;
+  EXPECT_EQ(run(kInitialize + "@%p mbarrier.inval.shared.b64 [barrier]; @%p st.shared.u64 [barrier], 0; @%p "
+                              "mbarrier.init.shared.b64 [barrier], 1;")
+                .text,
+            "");
+  const std::string large = run(kInitialize + "@%p mbarrier.expect_tx.relaxed.cta.shared.b64 [barrier], 2000000;").text;
+  EXPECT_TRUE(has(large, "lack 2000000 bytes; 1048575 are possible")) << large;
+}
+
+// Waiting for what a copy reads is not waiting for what it writes.
+TEST(Bulk, whatIsReadIsNotYetWritten) {
+  auto copy = [](const std::string &wait) {
+    return "@!%p bra done; st.shared.u32 [data], 99; st.shared.u32 [data+4], 99; st.shared.u64 [data+8], 99; "
+           "fence.proxy.async; cp.async.bulk.global.shared::cta.bulk_group [%out], [data], 16; "
+           "cp.async.bulk.commit_group; " +
+           wait + " st.shared.u32 [data], 1; ld.global.u32 %x, [%out]; st.global.u32 [%out+16], %x; done:";
+  };
+  bool early = false;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Outcome full = run(copy("cp.async.bulk.wait_group 0;"), seed),
+                  reads = run(copy("cp.async.bulk.wait_group.read 0;"), seed);
+    EXPECT_EQ(full.text + reads.text, "");
+    EXPECT_EQ(full.out[4], 99u);
+    EXPECT_EQ(reads.out[0], 99u);
+    early |= reads.out[4] == 0;
+  }
+  EXPECT_TRUE(early);
+}
+
 TEST(Bulk, storesNeedTheirFence) {
   auto store = [](const std::string &fence) {
     return "st.shared.u32 [%s], %t; " + fence +
@@ -113,6 +146,7 @@ TEST(Bulk, storesNeedTheirFence) {
   Outcome right = run(store("fence.proxy.async.shared::cta;"));
   EXPECT_EQ(right.text, "");
   EXPECT_EQ(right.out[63], 63u);
+  EXPECT_TRUE(has(run(store("fence.proxy.async.global;")).text, "fence.proxy.async is missing between the two"));
   const std::string unfenced = run(store("")).text;
   EXPECT_TRUE(has(unfenced, "fence.proxy.async is missing between the two")) << unfenced;
   EXPECT_TRUE(has(unfenced, "wrote byte 0x0 at PTX line 8")) << unfenced;

@@ -90,6 +90,7 @@ const Inst *initialize(const Inst *i, uint64_t *r, Thread &t) {
     return t.fault(i, FaultCode::IllegalInstruction,
                    fmt::format("expects {} arrivals; 1 to 1,048,575 are possible", count));
   const auto offset = uint32_t(at - t.block->sharedMemory.data());
+  t.block->cluster->shadow.setBarrier(t.block->shadowStart() + offset, true);
   Mbarrier &barrier = t.block->mbarriers[offset] = Mbarrier();
   barrier.expected = barrier.pending = count;
   barrier.initializer = t.number;
@@ -101,6 +102,7 @@ const Inst *invalidate(const Inst *i, uint64_t *r, Thread &t) {
   const Found found = findOwn(t, i, r[i->a] + i->imm);
   if (!found.barrier)
     return nullptr;
+  t.block->cluster->shadow.setBarrier(t.block->shadowStart() + found.offset, false);
   t.block->mbarriers.erase(found.offset);
   return i + 1;
 }
@@ -135,11 +137,21 @@ const Inst *arrive(const Inst *i, uint64_t *r, Thread &t) {
     if (i->extra & kDrops)
       barrier->expected -= count;
     // Within the scope of a block, what another one has done is not known.
-    if (!(i->extra & kRelaxed && !t.hasFenced) && (!isRemote || i->extra & kClusterScope))
-      t.block->cluster->shadow.release(t.number, isRemote ? barrier->remoteClocks : barrier->clocks);
-    else
-      t.block->cluster->shadow.release(t.number, barrier->unorderedClocks);
+    SharedShadow &shadow = t.block->cluster->shadow;
+    const bool reaches = !isRemote || i->extra & kClusterScope;
+    Clocks &ordered = isRemote ? barrier->remoteClocks : barrier->clocks;
+    if (reaches && !(i->extra & kRelaxed)) {
+      shadow.release(t.number, ordered);
+    } else {
+      if (reaches)
+        shadow.releaseFenced(t.number, ordered);
+      shadow.release(t.number, barrier->unorderedClocks);
+    }
   }
+  constexpr int64_t kMostBytes = (1 << 20) - 1;
+  if (barrier->bytes > kMostBytes || barrier->bytes < -kMostBytes)
+    return t.fault(i, FaultCode::IllegalInstruction,
+                   fmt::format("has an mbarrier lack {} bytes; {} are possible", barrier->bytes, kMostBytes));
   owner->completePhase(*barrier);
   return i + 1;
 }

@@ -101,6 +101,18 @@ bool findDestination(Thread &t, const Inst *i, uint64_t data, uint64_t barrier, 
   return true;
 }
 
+void wakeWaiting(Block &block) {
+  for (Thread &thread : block.threads)
+    if (thread.state == Thread::State::AtCopies)
+      block.wake(thread);
+}
+
+void writePieces(Block &block, const std::vector<Piece> &pieces, const std::vector<std::vector<uint8_t>> &bytes) {
+  for (size_t k = 0; k < pieces.size(); ++k)
+    if (uint8_t *to = pieces[k].isInside ? block.launch->memory->find(pieces[k].global, pieces[k].bytes) : nullptr)
+      std::memcpy(to, bytes[k].data(), pieces[k].bytes);
+}
+
 // Starts a copy out of shared memory, as a part of the thread's group that is not committed.
 const Inst *startStore(Thread &t, const Inst *i, std::vector<Piece> pieces) {
   Block &block = *t.block;
@@ -115,22 +127,29 @@ const Inst *startStore(Thread &t, const Inst *i, std::vector<Piece> pieces) {
       return nullptr;
   }
   if (t.bulkGroups.empty())
-    t.bulkGroups.push_back(std::make_shared<uint32_t>(0));
-  std::shared_ptr<uint32_t> group = t.bulkGroups.back();
-  ++*group;
+    t.bulkGroups.push_back(std::make_shared<Thread::BulkGroup>());
+  std::shared_ptr<Thread::BulkGroup> group = t.bulkGroups.back();
+  ++group->reading;
+  ++group->writing;
   // It reads until it ends, whatever the thread has told others since it began.
   block.inFlight.push_back({t.index, i, [&t, i, &block, group, pieces = std::move(pieces)] {
                               for (const Piece &piece : pieces)
                                 if (!t.sharedUnaligned(i, piece.shared, piece.bytes, Access::AsyncRead))
                                   return;
-                              for (const Piece &piece : pieces)
-                                if (uint8_t *to = piece.isInside ? block.launch->memory->find(piece.global, piece.bytes)
-                                                                 : nullptr)
-                                  std::memcpy(to, block.sharedMemory.data() + piece.shared, piece.bytes);
-                              --*group;
-                              for (Thread &thread : block.threads)
-                                if (thread.state == Thread::State::AtCopies)
-                                  block.wake(thread);
+                              std::vector<std::vector<uint8_t>> held;
+                              for (const Piece &piece : pieces) {
+                                const uint8_t *from = block.sharedMemory.data() + piece.shared;
+                                held.emplace_back(from, from + piece.bytes);
+                              }
+                              --group->reading;
+                              wakeWaiting(block);
+                              block.inFlight.push_back({t.index, i,
+                                                        [&block, group, pieces, held = std::move(held)] {
+                                                          writePieces(block, pieces, held);
+                                                          --group->writing;
+                                                          wakeWaiting(block);
+                                                        },
+                                                        /*needsBlock=*/false});
                             }});
   return i + 1;
 }
@@ -234,6 +253,13 @@ template <bool isLoad> const Inst *copyBox(const Inst *i, uint64_t *r, Thread &t
   std::array<int32_t, TensorMap::kMostRank> origin{};
   for (uint32_t k = 0; k < i->extra; ++k)
     origin[k] = int32_t(uint32_t(r[i->list[k]]));
+  uint64_t boxBytes = map.elementBytes;
+  for (uint32_t k = 0; k < map.rank; ++k)
+    boxBytes = std::min<uint64_t>(boxBytes * map.box[k], UINT32_MAX);
+  if (boxBytes > t.block->sharedMemory.size())
+    return t.fault(i, FaultCode::IllegalAddress,
+                   fmt::format("copies a box of {} bytes; the block has {} of shared memory", boxBytes,
+                               t.block->sharedMemory.size()));
   std::vector<Piece> pieces;
   splitBox(map, origin, shared, pieces);
   if (isLoad)
@@ -244,14 +270,14 @@ template <bool isLoad> const Inst *copyBox(const Inst *i, uint64_t *r, Thread &t
 //===--- Groups ---------------------------------------------------------------------------------------------------===//
 
 const Inst *commit(const Inst *i, uint64_t *, Thread &t) {
-  t.bulkGroups.push_back(std::make_shared<uint32_t>(0));
+  t.bulkGroups.push_back(std::make_shared<Thread::BulkGroup>());
   return i + 1;
 }
-// All committed groups but the newest `imm`.
+// All committed groups but the newest `imm`; `extra` says that only their reads are waited for.
 const Inst *waitGroups(const Inst *i, uint64_t *, Thread &t) {
   const size_t committed = t.bulkGroups.empty() ? 0 : t.bulkGroups.size() - 1;
   for (size_t k = 0; k + i->imm < committed; ++k)
-    if (*t.bulkGroups[k]) {
+    if (i->extra ? t.bulkGroups[k]->reading : t.bulkGroups[k]->writing) {
       t.next = i;
       t.state = Thread::State::AtCopies;
       return nullptr;
@@ -268,7 +294,7 @@ void decodeBulkCopy(Decoder &in) {
     return;
   }
   if (in.take("wait_group")) {
-    in.take("read");
+    in.inst.extra = in.take("read");
     in.expectOperands(1);
     in.inst.imm = in.immediate(0);
     in.inst.run = &waitGroups;

@@ -61,6 +61,49 @@ TEST(Checks, accessesOutsideOfAllocations) {
   KILN_EXPECT_HAS(run("atom.global.add.u32 %x, [%out+256], 1;", 1).text, ("updates 4 bytes"));
 }
 
+// What a load takes beside what is there is no number to rely on; nothing may be stored there, or begin there.
+TEST(Checks, loadsAcrossTheEnd) {
+  KernelRun simulated(kernel("ld.global.nc.b32 %x, [%n+4]; st.global.u32 [%out], %x; ld.global.nc.v2.u8 {%y, %z}, "
+                             "[%n+4]; st.global.v2.u32 [%out+8], {%y, %z};"));
+  const uint64_t out = simulated.allocate(std::vector<uint32_t>(64));
+  const uint64_t seven = simulated.allocate(std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(simulated.run({1, 1, 1}, {1, 1, 1}, {out, seven}), "");
+  const std::vector<uint32_t> read = simulated.read<uint32_t>(out, 4);
+  EXPECT_EQ(read[0] & 0xffffff, 0x070605u);
+  EXPECT_NE(read[0] >> 24, 0u);
+  EXPECT_EQ(read[2], 5u);
+  for (const char *body : {"st.global.u32 [%n+4], %t;", "red.global.add.u32 [%n+4], %t;", "ld.global.u8 %x, [%n+7];"}) {
+    KernelRun wrong(kernel(body));
+    const uint64_t unused = wrong.allocate(std::vector<uint32_t>(64));
+    KILN_EXPECT_HAS(wrong.run({1, 1, 1}, {1, 1, 1}, {unused, wrong.allocate(std::vector<uint8_t>(7))}),
+                    ("past the end of an allocation of 7 bytes"));
+  }
+}
+
+TEST(Checks, racesInGlobalMemory) {
+  const std::string stores = "st.global.u32 [%out], VALUE;";
+  auto with = [&](const std::string &value) { return std::string(stores).replace(stores.find("VALUE"), 5, value); };
+  KILN_EXPECT_HAS(run(with("%t"), 64).text, ("a race: thread ("));
+  EXPECT_EQ(run(with("7"), 64).text, ""); // all the same
+  // What another thread has stored, with a barrier and without, and of another warp than that of the barrier.
+  const std::string exchange = "st.global.u32 [%a], %t; BARRIER xor.b32 %x, %t, 33; mul.wide.u32 %s, %x, 4; "
+                               "add.u64 %a, %out, %s; ld.global.u32 %x, [%a];";
+  auto behind = [&](const std::string &barrier) {
+    return std::string(exchange).replace(exchange.find("BARRIER"), 7, barrier);
+  };
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    EXPECT_EQ(run(behind("bar.sync 0;"), 64, 0, seed).text, "");
+    for (const char *barrier : {"", "bar.warp.sync 0xffffffff;"}) {
+      const std::string text = run(behind(barrier), 64, 0, seed).text;
+      KILN_EXPECT_HAS(text, ("reads 4 bytes at 0x"));
+      KILN_EXPECT_HAS(text, ("of global memory, a race: thread ("));
+      KILN_EXPECT_HAS(text, ("wrote there at PTX line 9, and no barrier is between the two"));
+    }
+  }
+  // Atomics order nothing by themselves, and race with nothing.
+  EXPECT_EQ(run("red.global.add.u32 [%out], %t;", 64).text, "");
+}
+
 TEST(Checks, freedMemory) {
   KernelRun simulated(kernel("st.global.u32 [%a], %t;"));
   const uint64_t out = simulated.allocate(std::vector<uint32_t>(64));
@@ -151,7 +194,33 @@ TEST(Checks, orderByFlags) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     EXPECT_EQ(run(with("membar.cta;"), 2, 0, seed).text, "");
     KILN_EXPECT_HAS(run(with(""), 2, 0, seed).text, ("a race"));
+    // A fence is for what came before it, and a flag of another address tells nothing.
+    KILN_EXPECT_HAS(run("membar.cta; " + with(""), 2, 0, seed).text, ("a race"));
+    KILN_EXPECT_HAS(run(with("st.release.cta.shared.u32 [data+8], 1;"), 2, 0, seed).text, ("a race"));
+    EXPECT_EQ(run(with("fence.acq_rel.cta; st.volatile.shared.u32 [data+8], 1;"), 2, 0, seed).text, "");
+    // The reader's fence is missing, or comes with the read.
+    std::string reader = with("membar.cta;");
+    reader.erase(reader.rfind("membar.cta;"), 11);
+    KILN_EXPECT_HAS(run(reader, 2, 0, seed).text, ("a race"));
+    reader.replace(reader.find("ld.volatile"), 11, "ld.acquire.cta");
+    EXPECT_EQ(run(reader, 2, 0, seed).text, "");
   }
+}
+
+// Of several readers one has not told the writer that it is done, whichever it is.
+TEST(Checks, oneOfManyReaders) {
+  for (uint32_t missing = 0; missing < 5; ++missing)
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      const std::string out = std::to_string(missing), mask = std::to_string(~(1u << missing));
+      const std::string text =
+          run("setp.ne.u32 %p, %t, 31; @!%p st.shared.u32 [data], 5; bar.sync 0; setp.gt.u32 %q, %t, 4; "
+              "@!%q ld.shared.u32 %x, [data]; setp.eq.u32 %q, %t, " +
+                  out + "; @%q bra done; bar.warp.sync " + mask + "; @!%p st.shared.u32 [data], 6; done:",
+              32, 0, seed)
+              .text;
+      // It may have come after the write.
+      KILN_EXPECT_HAS(text, ("a race: thread ("));
+    }
 }
 
 TEST(Checks, earlyStart) {

@@ -44,6 +44,8 @@ void Cluster::start(Launch &owner, uint64_t number) {
   clocks.clear();
   completed.clear();
   shadow.reset(owner.sharedBytes() * count, live);
+  globalShadow.reset();
+  doubtful.reset();
   blocks.resize(count);
   for (uint32_t rank = 0; rank < count; ++rank) {
     if (!blocks[rank])
@@ -64,8 +66,11 @@ bool Cluster::run(uint64_t budget) {
       if (!block->hasEnded() && !block->isStuck())
         able.push_back(block.get());
     }
-    if (haveEnded)
+    if (haveEnded) {
+      if (doubtful)
+        settleDoubtful();
       return true;
+    }
     // Who waits at barrier.cluster waits for a thread that waits elsewhere.
     if (able.empty())
       return std::ranges::any_of(blocks, [](const auto &block) { return block->explainDeadlock(); });
@@ -94,6 +99,8 @@ const Inst *Cluster::arrive(Thread &thread, const Inst *inst, bool releases) {
   ++arrived;
   if (releases)
     shadow.release(thread.number, clocks);
+  else
+    shadow.releaseFenced(thread.number, clocks);
   // fence.mbarrier_init lets the cluster know of barriers even where the arrival is relaxed.
   for (auto &[address, barrier] : thread.block->mbarriers)
     if (barrier.initializer == thread.number && barrier.fenceClock && !barrier.knownPhase)

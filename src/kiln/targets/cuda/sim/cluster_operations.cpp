@@ -7,7 +7,7 @@ namespace {
 
 // `imm` is whether the arrival releases.
 const Inst *arrive(const Inst *i, uint64_t *, Thread &t) {
-  return t.block->cluster->arrive(t, i, i->imm || t.hasFenced);
+  return t.block->cluster->arrive(t, i, i->imm);
 }
 const Inst *wait(const Inst *i, uint64_t *, Thread &t) {
   return t.block->cluster->wait(t, i);

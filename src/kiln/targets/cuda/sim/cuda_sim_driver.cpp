@@ -16,8 +16,9 @@ static Result<int> numberOf(std::string_view path) {
   using cudasim::kArchitectures;
   auto nameOf = [](const cudasim::SimArchitecture &each) { return fmt::format("sm_{}{}", each.major, each.minor); };
   const std::string_view architecture = path.starts_with("sm_") ? path.substr(0, path.find('/')) : "";
-  const auto *found =
-      architecture.empty() ? kArchitectures.begin() : std::ranges::find(kArchitectures, architecture, nameOf);
+  // Compilers write sm_90a for all that an sm_90 does.
+  const std::string_view plain = architecture.substr(0, architecture.size() - (architecture.ends_with('a') ? 1 : 0));
+  const auto *found = architecture.empty() ? kArchitectures.begin() : std::ranges::find(kArchitectures, plain, nameOf);
   std::string_view text = path.substr(architecture.size());
   const bool namesSeed = architecture.empty() ? !text.empty() : text.starts_with('/');
   text.remove_prefix(architecture.empty() || text.empty() ? 0 : 1);

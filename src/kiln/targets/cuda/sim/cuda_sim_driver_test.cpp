@@ -57,10 +57,11 @@ protected:
     return device->createExecutable(source);
   }
   static std::string kernel(std::string_view body) {
-    return fmt::format(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, "
-                       ".param .u64 y, .param .u64 z, .param .u64 s) {{\n.reg .b64 %a; .reg .b32 %t;\n"
-                       "ld.param.u64 %a, [b]; mov.u32 %t, %tid.x;\n{}\nret; }}",
-                       body);
+    return fmt::format(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, "
+        ".param .u64 y, .param .u64 z, .param .u64 s) {{\n.reg .b64 %a; .reg .b32 %t; .reg .pred %first;\n"
+        "ld.param.u64 %a, [b]; mov.u32 %t, %tid.x; setp.eq.u32 %first, %t, 0;\n{}\nret; }}",
+        body);
   }
 
   // Runs it over a buffer of 64 bytes.
@@ -132,7 +133,7 @@ TEST_F(CudaSim, MachineCodeThatIsNotWholeIsDataLoss) {
 
 TEST_F(CudaSim, faultsNameDispatchAndPlaceAndStay) {
   open("100");
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
   Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
   Status status = run("st.global.u32 [%a+64], %t;");
   EXPECT_EQ(status.code(), StatusCode::Internal);
@@ -164,7 +165,7 @@ TEST_F(CudaSim, faultsNameDispatchAndPlaceAndStay) {
     std::this_thread::yield();
   device = nullptr;
   open("100");
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
 }
 
 TEST_F(CudaSim, codeThatCannotBeLoaded) {
@@ -187,7 +188,7 @@ TEST_F(CudaSim, codeThatCannotBeLoaded) {
 
 TEST_F(CudaSim, architecturesDiffer) {
   open("sm_80/105");
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
   Status status = load(kernel("ret;"), "sm_90a").status();
   EXPECT_NE(
       status.message().find("cannot run on 'simulated sm_80, seed 105': it is for sm_90a, and the device is sm_80"),
@@ -271,7 +272,7 @@ TEST_F(CudaSim, submissionsAreRangesOfProfilers) {
   Result<Ref<Device>> opened = createCudaDevice(library, 109, {"cuda-sim", "109"}, {});
   ASSERT_TRUE(opened.ok()) << opened.status().toString();
   device = *opened;
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
   EXPECT_EQ(told, (std::vector<std::string>{"main_dispatch_0", "end"}));
   Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
   ASSERT_TRUE(commands->fill({0, 0, 64}, 5, 4).ok());
@@ -308,7 +309,7 @@ TEST_F(CudaSim, scratchMemoryHasAnEnd) {
   EXPECT_NE(status.message().find("bytes are free"), std::string_view::npos) << status.toString();
   // The device works on.
   scratchBytes = 0;
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
 }
 
 // What the host has written to a mapping is copied when the mapping ends, which cannot fail. Nothing is computed from
@@ -328,13 +329,13 @@ TEST_F(CudaSim, failedWritesOfMappingsLoseTheDevice) {
   device = *opened;
   Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
   ASSERT_TRUE(buffer->map(MemoryAccess::ReadWrite).ok());
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
   copiesFail = true;
   ASSERT_TRUE(buffer->map(MemoryAccess::Read).ok());
-  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_TRUE(run("@%first st.global.u32 [%a], %t;").ok());
   ASSERT_TRUE(buffer->map(MemoryAccess::ReadWrite).ok());
   copiesFail = false;
-  const Status status = run("st.global.u32 [%a], %t;");
+  const Status status = run("@%first st.global.u32 [%a], %t;");
   EXPECT_EQ(status.code(), StatusCode::Unavailable);
   EXPECT_NE(status.message().find("device 'cuda-sim://108' is lost because of an earlier error: what was written to a "
                                   "mapped buffer did not get there: cannot copy 64 bytes to the device: "),
@@ -559,6 +560,23 @@ TEST_F(CudaSim, tensorMapsAreChecked) {
   EXPECT_EQ(refusal(1, 1, 2, {8}, {8}), dispatch + "a tensor map of binding 1 of 1, with elements of 2 bytes");
   EXPECT_EQ(refusal(1, 0, 0, {8}, {8}), dispatch + "a tensor map of binding 0 of 1, with elements of 0 bytes");
   EXPECT_EQ(refusal(5, 0, 2, {8}, {8}), dispatch + "5 tensor maps; 4 are possible");
+}
+
+// A launch hands over what the table says, of as many bytes as the code takes.
+TEST_F(CudaSim, parametersAreTheTables) {
+  open("111");
+  auto refusal = [&](std::string_view parameters) {
+    return std::string(load(fmt::format(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k({}) {{ ret; }}",
+                                        parameters))
+                           .status()
+                           .message());
+  };
+  const std::string five = ".param .u64 b, .param .u64 x, .param .u64 y, .param .u64 z, ",
+                    text = "executable 'test' cannot be used: the code of dispatch 'main_dispatch_0' takes other "
+                           "parameters than its table says: ";
+  EXPECT_EQ(refusal(five + ".param .u64 s"), "");
+  EXPECT_EQ(refusal(five + ".param .u64 s, .param .u64 t"), text + "more than the 5 that there are");
+  EXPECT_EQ(refusal(five + ".param .align 64 .b8 s[128]"), text + "128 bytes of parameter 4, which has 8");
 }
 
 // A tensor map is made once for each of the last eight addresses.

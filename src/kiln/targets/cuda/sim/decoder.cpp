@@ -70,7 +70,8 @@ uint64_t ProgramBuilder::sharedOffset(uint32_t index) {
   if (isNew) {
     const Variable &variable = module.variables[index];
     entry->second = alignUp(program->staticSharedBytes, variable.align);
-    program->staticSharedBytes = uint32_t(std::min<uint64_t>(entry->second + variable.bytes, UINT32_MAX));
+    constexpr uint64_t kMost = uint64_t(1) << 30; // far more than any device has
+    program->staticSharedBytes = uint32_t(std::min(entry->second + variable.bytes, kMost));
   }
   return entry->second;
 }
@@ -207,7 +208,7 @@ Type Decoder::takeType() {
       return type;
     }
   }
-  fail("it has no type");
+  fail("it has no type that is simulated");
   return Type::B32;
 }
 

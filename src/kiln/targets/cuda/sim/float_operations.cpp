@@ -44,6 +44,23 @@ template <FloatOp op, typename T> const Inst *withFlags(const Inst *i, uint64_t 
   return i + 1;
 }
 
+// Two f32, in the halves of 64 bits.
+template <FloatOp op> const Inst *pairOfFloats(const Inst *i, uint64_t *r, Thread &) {
+  uint64_t both = 0;
+  for (uint32_t shift : {0U, 32U}) {
+    auto of = [&](uint32_t slot) {
+      const auto value = std::bit_cast<float>(uint32_t(r[slot] >> shift));
+      return i->imm & kFlush ? flushed(value) : value;
+    };
+    float result = compute(op, roundingOf(i), of(i->a), of(i->b), of(i->c));
+    if (i->imm & kFlush)
+      result = flushed(result);
+    both |= uint64_t(std::bit_cast<uint32_t>(result)) << shift;
+  }
+  r[i->d] = both;
+  return i + 1;
+}
+
 template <typename F> Handler pickFloat(Type type, F f) {
   return type == Type::F32 ? f(float()) : type == Type::F64 ? f(double()) : nullptr;
 }
@@ -384,12 +401,47 @@ Rounding takeRounding(Decoder &in) {
   return Rounding::Nearest;
 }
 
+// An f32 operation of which the numbers that it multiplies, or the first that it adds, are of 16 bits.
+template <FloatOp op, bool isBrain> const Inst *mixed(const Inst *i, uint64_t *r, Thread &) {
+  const float a = fromHalf<isBrain>(uint16_t(r[i->a]));
+  float result = op == FloatOp::Fma
+                     ? compute(op, roundingOf(i), a, fromHalf<isBrain>(uint16_t(r[i->b])), get<float>(r[i->c]))
+                     : compute(op, roundingOf(i), a, get<float>(r[i->b]), 0.0F);
+  if (i->imm & kSaturate)
+    result = saturated(result);
+  r[i->d] = put<float>(result);
+  return i + 1;
+}
+// False where it is none.
+template <FloatOp op> bool decodeMixed(Decoder &in, Type type) {
+  const std::string_view narrow = type == Type::F32 ? in.takeOneOf({"f16", "bf16"}) : std::string_view();
+  if (narrow.empty())
+    return false;
+  const Type half = narrow == "f16" ? Type::F16 : Type::BF16;
+  constexpr size_t kOperands = op == FloatOp::Fma ? 4 : 3;
+  in.expectOperands(kOperands);
+  in.inst.d = in.target(0, type);
+  in.inst.a = in.source(1, half);
+  in.inst.b = in.source(2, op == FloatOp::Fma ? half : type);
+  if (op == FloatOp::Fma)
+    in.inst.c = in.source(3, type);
+  in.inst.run = half == Type::F16 ? &mixed<op, false> : &mixed<op, true>;
+  return true;
+}
+
 void decodeFloatAddSubMul(Decoder &in, FloatOp op, Type type) {
   in.inst.imm = uint64_t(takeRounding(in));
   takeFlags(in, type);
+  if ((op == FloatOp::Add && decodeMixed<FloatOp::Add>(in, type)) ||
+      (op == FloatOp::Sub && decodeMixed<FloatOp::Sub>(in, type)))
+    return;
   sameTypeOperands(in, type, 3);
   auto pick = [&](auto constant) {
     constexpr FloatOp kOp = decltype(constant)::value;
+    if (type == Type::F32x2) {
+      in.inst.run = &pairOfFloats<kOp>;
+      return;
+    }
     in.inst.run = typeBits(type) == 16 || type == Type::F16x2 || type == Type::BF16x2 ? halvesFor<kOp>(type)
                                                                                       : handlerFor<kOp>(in, type);
   };
@@ -406,7 +458,13 @@ void decodeFloatFma(Decoder &in, Type type) {
   takeFlags(in, type);
   if (in.take("relu"))
     in.inst.imm |= kRelu;
+  if (decodeMixed<FloatOp::Fma>(in, type))
+    return;
   sameTypeOperands(in, type, 4);
+  if (type == Type::F32x2) {
+    in.inst.run = &pairOfFloats<FloatOp::Fma>;
+    return;
+  }
   const bool isHalf = typeBits(type) == 16 || type == Type::F16x2 || type == Type::BF16x2;
   if (in.inst.imm & kRelu && !isHalf)
     in.fail("'.relu' is for types of 16 bits");

@@ -37,7 +37,7 @@ Status LoadedModule::placeVariables() {
     // What has no initial value is zero.
     uint8_t *bytes = memory.find(addresses[i], variable.bytes);
     std::memset(bytes, 0, variable.bytes);
-    std::memcpy(bytes, variable.contents.data(), variable.contents.size());
+    std::ranges::copy(variable.contents, bytes);
   }
   for (size_t i = 0; i < addresses.size(); ++i)
     for (const Variable::Address &each :

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -128,11 +129,59 @@ uint8_t *Thread::global(const Inst *inst, uint64_t address, uint32_t bytes, Acce
   if (!isAligned(inst, address, bytes, access, "global") || !mayUseGlobal(inst)) [[unlikely]]
     return nullptr;
   uint8_t *found = block->launch->memory->find(address, bytes);
+  if (!found && access == Access::Read) [[unlikely]]
+    found = pastTheEnd(address, bytes);
   if (!found) [[unlikely]]
     badAddress(inst, address, bytes, access, "global", block->launch->memory->explain(address, bytes));
   else if (isStrong(access))
-    block->cluster->shadow.strongAccess(number, address, access, hasFenced);
-  return found;
+    block->cluster->shadow.strongAccess(number, address, access, orders);
+  return found && isInOrder(inst, address, bytes, access) ? found : nullptr;
+}
+
+static std::string describeRace(const Cluster &cluster, Access access, uint64_t address, uint64_t bytes,
+                                const GlobalShadow::Race &race, const Block &here) {
+  return fmt::format("{} {} bytes at {:#x} of global memory, a race: thread {} wrote there at PTX line {}, and no "
+                     "barrier is between the two",
+                     nameOf(access), bytes, address, cluster.describe(race.thread, here), race.line);
+}
+
+bool Thread::isInOrder(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
+  Cluster &cluster = *block->cluster;
+  if (cluster.doubtful && !cluster.settleDoubtful()) [[unlikely]]
+    return false;
+  const GlobalShadow::Race race = cluster.globalShadow.note(cluster.shadow, number, inst->line, address, bytes, access);
+  if (!race.isThere) [[likely]]
+    return true;
+  if (access == Access::Write) {
+    const uint8_t *found = block->launch->memory->find(address, bytes);
+    cluster.doubtful = {this, inst, address, {found, found + bytes}, race};
+    return true;
+  }
+  fault(inst, FaultCode::LaunchFailed, describeRace(cluster, access, address, bytes, race, *block));
+  return false;
+}
+
+bool Cluster::settleDoubtful() {
+  const Doubtful store = *std::exchange(doubtful, std::nullopt);
+  const uint8_t *now = launch->memory->find(store.address, store.before.size());
+  if (now && std::equal(store.before.begin(), store.before.end(), now))
+    return true;
+  Block &block = *store.thread->block;
+  block.setFault(*store.thread, store.inst, FaultCode::LaunchFailed,
+                 describeRace(*this, Access::Write, store.address, store.before.size(), store.race, block));
+  return false;
+}
+
+// Compilers make one load of some neighbours and the rest of its aligned bytes, which no device minds: all of them are
+// in one page. What is past the end is no number to rely on.
+uint8_t *Thread::pastTheEnd(uint64_t address, uint32_t bytes) {
+  const uint64_t there = block->launch->memory->bytesFrom(address);
+  if (there == 0 || bytes > straddling.size())
+    return nullptr;
+  straddling.fill(0xdb);
+  std::memcpy(straddling.data(), block->launch->memory->find(address, there < bytes ? there : bytes),
+              there < bytes ? there : bytes);
+  return straddling.data();
 }
 
 uint8_t *Thread::shared(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
@@ -186,7 +235,7 @@ uint8_t *Thread::sharedOf(Block &owner, const Inst *inst, uint64_t address, uint
   SharedShadow &shadow = block->cluster->shadow;
   const uint32_t start = owner.shadowStart();
   if (isStrong(access))
-    shadow.strongAccess(number, kSharedWindow + start + address, access, hasFenced);
+    shadow.strongAccess(number, kSharedWindow + start + address, access, orders);
   SharedShadow::Problem problem = shadow.note(number, inst->line, start + uint32_t(address), bytes, access);
   if (problem.kind == SharedShadow::Problem::Kind::None) [[likely]]
     return owner.sharedMemory.data() + address;
@@ -196,6 +245,10 @@ uint8_t *Thread::sharedOf(Block &owner, const Inst *inst, uint64_t address, uint
     fault(inst, FaultCode::LaunchFailed,
           fmt::format("reads {} bytes at {:#x} of shared memory, of which byte {:#x} was never written", bytes, address,
                       problem.byte));
+  else if (problem.kind == SharedShadow::Problem::Kind::Barrier)
+    fault(inst, FaultCode::LaunchFailed,
+          fmt::format("{} {} bytes at {:#x} of shared memory, where an mbarrier lies; mbarrier.inval ends it",
+                      nameOf(access), bytes, address));
   else if (problem.kind == SharedShadow::Problem::Kind::InFlight)
     fault(inst, FaultCode::LaunchFailed,
           fmt::format(
@@ -265,6 +318,7 @@ void Block::start(Cluster &owner, uint32_t rankInCluster, std::array<uint32_t, 3
   barriers.fill({});
   mbarriers.clear();
   inFlight.clear();
+  warpgroups.assign((count + 127) / 128, {});
   instructions = 0;
   ended = 0;
   ready.resize(count);
@@ -281,7 +335,6 @@ void Block::start(Cluster &owner, uint32_t rankInCluster, std::array<uint32_t, 3
     thread.tid[2] = i / launch->blockSize[0] / launch->blockSize[1];
     thread.state = Thread::State::Ready;
     thread.isListed = true;
-    thread.hasFenced = false;
     thread.isEarly = launch->options.startsEarly;
     thread.copies.clear();
     thread.copyGroups.clear();
@@ -290,7 +343,7 @@ void Block::start(Cluster &owner, uint32_t rankInCluster, std::array<uint32_t, 3
     thread.startedProducts = 0;
     thread.productGroups.clear();
     thread.busySlots.clear();
-    thread.hasWarpgroupFence = false;
+    thread.fencedRegisters.clear();
     thread.frames.clear();
     thread.params.clear();
     thread.enter(launch->program->kernel(), nullptr);
@@ -364,6 +417,16 @@ void Block::run(uint64_t budget) {
     ready[place] = ready.back();
     ready.pop_back();
   }
+  // Copies that have read all that they write end by themselves.
+  for (InFlight &each : std::exchange(inFlight, {}))
+    if (each.needsBlock)
+      inFlight.push_back(std::move(each));
+    else
+      each.end();
+  for (const Warpgroup &group : warpgroups)
+    if (!group.ahead.empty() && !launch->hasFault)
+      setFault(threads[size_t(&group - warpgroups.data()) * 128], group.ahead.front(), FaultCode::LaunchFailed,
+               "is of all four warps of a warpgroup, and some of them have ended without it");
   if (!inFlight.empty()) {
     const InFlight &first = inFlight.front();
     setFault(threads[first.thread], first.inst, FaultCode::LaunchFailed,
@@ -511,6 +574,29 @@ void Block::endOneInFlight() {
   const InFlight operation = std::move(inFlight[place]);
   inFlight.erase(inFlight.begin() + long(place));
   operation.end();
+}
+
+bool Block::arriveInWarpgroup(Thread &thread, const Inst *inst) {
+  Warpgroup &group = warpgroups[thread.index / 128];
+  if ((thread.index / 128 + 1) * 128 > threads.size()) {
+    setFault(thread, inst, FaultCode::IllegalInstruction,
+             fmt::format("is of a warpgroup of 128 threads, and its block has {} threads", threads.size()));
+    return false;
+  }
+  const uint64_t number = group.arrived[thread.index / 32 % 4]++;
+  if (number - group.first == group.ahead.size())
+    group.ahead.push_back(inst);
+  if (const Inst *others = group.ahead[number - group.first]; others != inst) {
+    setFault(
+        thread, inst, FaultCode::LaunchFailed,
+        fmt::format("is of all four warps of a warpgroup, of which others are at PTX line {} instead", others->line));
+    return false;
+  }
+  while (!group.ahead.empty() && *std::ranges::min_element(group.arrived) > group.first) {
+    group.ahead.pop_front();
+    ++group.first;
+  }
+  return true;
 }
 
 bool Block::explainDeadlock() {

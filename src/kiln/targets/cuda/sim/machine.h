@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CUDA_SIM_MACHINE_H
 
 #include "kiln/base/random.h"
+#include "kiln/targets/cuda/sim/global_shadow.h"
 #include "kiln/targets/cuda/sim/mbarrier.h"
 #include "kiln/targets/cuda/sim/program.h"
 #include "kiln/targets/cuda/sim/shared_shadow.h"
@@ -10,7 +11,9 @@
 #include <array>
 #include <bitset>
 #include <cstring>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,7 +62,7 @@ struct Thread {
   bool sameInstruction = false;
   bool isListed = false;            // in its block's list of those that can run
   uint64_t carry = 0;               // of add.cc and its like
-  bool hasFenced = false;           // what it writes with strong accesses lets others know of what came before
+  bool orders = false;              // the strong access that it makes orders memory, as ld.acquire does
   bool isEarly = false;             // the kernels before may still run: griddepcontrol.wait is to come
   uint64_t clusterPhases = 0;       // of barrier.cluster that it has waited for
   bool hasArrivedAtCluster = false; // and is to wait for that phase
@@ -83,7 +86,10 @@ struct Thread {
   std::vector<Copy> copies;                  // not committed
   std::vector<std::vector<Copy>> copyGroups; // the oldest first
   // Copies from shared memory that cp.async.bulk has started: how many of each group go on. The last is not committed.
-  std::vector<std::shared_ptr<uint32_t>> bulkGroups;
+  struct BulkGroup {
+    uint32_t reading = 0, writing = 0;
+  };
+  std::vector<std::shared_ptr<BulkGroup>> bulkGroups;
 
   // Products of wgmma take place when the thread waits for them; until then their registers are busy.
   struct WarpgroupProduct {
@@ -98,7 +104,8 @@ struct Thread {
   std::vector<std::vector<WarpgroupProduct>> productGroups;
   std::vector<uint32_t> busySlots; // of the frame; sorted
   size_t endedGroups = 0;          // of `productGroups`, while a wait goes on
-  bool hasWarpgroupFence = false;
+  // Registers as they were at the last wgmma.fence, but for what products have made of them; empty before the first.
+  std::vector<uint64_t> fencedRegisters;
 
   const Code &code() const { return *frames.back().code; }
   uint8_t *frameParams() { return params.data() + frames.back().params; }
@@ -131,6 +138,10 @@ struct Thread {
   uint8_t *generic(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
 
 private:
+  // Whether nothing that another thread has written is used without an order; a fault otherwise.
+  bool isInOrder(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  uint8_t *pastTheEnd(uint64_t address, uint32_t bytes);
+  std::array<uint8_t, 32> straddling; // what was read across an allocation's end
   void badAddress(const Inst *inst, uint64_t address, uint32_t bytes, Access access, std::string_view space,
                   std::string_view why);
   bool isAligned(const Inst *inst, uint64_t address, uint32_t bytes, Access access, std::string_view space);
@@ -221,11 +232,22 @@ struct Block {
   void completePhase(Mbarrier &barrier);
   // Bytes that a copy has brought, of the thread of that number in the cluster; false where there is no barrier.
   bool completeBytes(uint32_t address, int64_t bytes, uint32_t thread);
+  // What the four warps of each warpgroup do together: instructions that some have come to and others not yet, and how
+  // many each has come to.
+  struct Warpgroup {
+    std::deque<const Inst *> ahead;
+    uint64_t first = 0; // number of the first of `ahead`
+    std::array<uint64_t, 4> arrived{};
+  };
+  std::vector<Warpgroup> warpgroups;
+  // A warp comes to such an instruction; false where that is a fault.
+  bool arriveInWarpgroup(Thread &thread, const Inst *inst);
   // What goes on beside the threads, and ends at some time while they run.
   struct InFlight {
     uint32_t thread;
     const Inst *inst;
     std::function<void()> end;
+    bool needsBlock = true; // its shared memory
   };
   std::vector<InFlight> inFlight;
 
@@ -247,6 +269,18 @@ struct Cluster {
   std::array<uint32_t, 3> id{};
   std::vector<std::unique_ptr<Block>> blocks; // by rank
   SharedShadow shadow;                        // of the shared memory of all, by rank; of threads by their numbers
+  GlobalShadow globalShadow;
+  // A store to where another thread has stored, which is no race if it stores the same.
+  struct Doubtful {
+    const Thread *thread;
+    const Inst *inst;
+    uint64_t address;
+    std::vector<uint8_t> before;
+    GlobalShadow::Race race;
+  };
+  std::optional<Doubtful> doubtful;
+  // Looks what it has stored; false where that was a fault.
+  bool settleDoubtful();
 
   void start(Launch &owner, uint64_t number);
   // Runs up to about so many instructions; true once all blocks have ended, or a fault has ended the launch.

@@ -363,9 +363,11 @@ TEST(Matrices, fragmentsAreOpaque) {
   std::set<float> found;
   for (uint64_t seed = 0; seed < 8; ++seed) {
     KernelRun run(
-        ".visible .entry k(.param .u64 c, .param .u64 d) { .reg .b64 %p; .reg .f32 %c<8>;\n"
+        ".visible .entry k(.param .u64 c, .param .u64 d) { .reg .b64 %p; .reg .f32 %c<8>; .reg .b32 %t; .reg .pred "
+        "%q;\n"
+        "mov.u32 %t, %tid.x; setp.eq.u32 %q, %t, 0;"
         "ld.param.u64 %p, [c]; wmma.load.c.sync.aligned.row.m16n16k16.f32 {%c0, %c1, %c2, %c3, %c4, %c5, %c6, "
-        "%c7}, [%p];\nld.param.u64 %p, [d]; st.f32 [%p], %c0; ret; }");
+        "%c7}, [%p];\nld.param.u64 %p, [d]; @%q st.f32 [%p], %c0; ret; }");
     std::vector<float> values(256);
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = float(i);

@@ -49,6 +49,12 @@ public:
       return nullptr;
     return allocation->bytes.get() + offset;
   }
+  // Bytes from an address to the end of its allocation; 0 where there is none.
+  uint64_t bytesFrom(uint64_t address) const {
+    const Allocation *allocation = regionOf(address);
+    const uint64_t offset = allocation ? address - allocation->begin : 0;
+    return allocation && offset < allocation->size && !allocation->isFreed ? allocation->size - offset : 0;
+  }
   const Allocation *regionOf(uint64_t address) const {
     const uint64_t region = address >> kRegionBits;
     if (region >= kRegions) [[unlikely]]

@@ -78,6 +78,7 @@ template <typename T> uint64_t loadAs(const uint8_t *from, uint32_t registerBits
 
 template <Where where, typename T> const Inst *load(const Inst *i, uint64_t *r, Thread &t) {
   const Access access = i->extra & kStrong ? Access::StrongRead : Access::Read;
+  t.orders = i->extra & kOrders;
   const uint8_t *from = locate<where>(t, i, r[i->a] + i->imm, sizeof(T), access);
   if (!from) [[unlikely]]
     return nullptr;
@@ -86,6 +87,7 @@ template <Where where, typename T> const Inst *load(const Inst *i, uint64_t *r, 
 }
 template <Where where, typename T> const Inst *loadVector(const Inst *i, uint64_t *r, Thread &t) {
   const Access access = i->extra & kStrong ? Access::StrongRead : Access::Read;
+  t.orders = i->extra & kOrders;
   const uint8_t *from = locate<where>(t, i, r[i->a] + i->imm, uint32_t(sizeof(T)) * i->b, access);
   if (!from) [[unlikely]]
     return nullptr;
@@ -94,8 +96,7 @@ template <Where where, typename T> const Inst *loadVector(const Inst *i, uint64_
   return i + 1;
 }
 template <Where where, typename T> const Inst *store(const Inst *i, uint64_t *r, Thread &t) {
-  if (i->extra & kOrders)
-    t.hasFenced = true;
+  t.orders = i->extra & kOrders;
   const Access access = i->extra & kStrong ? Access::StrongWrite : Access::Write;
   uint8_t *to = locate<where>(t, i, r[i->a] + i->imm, sizeof(T), access);
   if (!to) [[unlikely]]
@@ -105,8 +106,7 @@ template <Where where, typename T> const Inst *store(const Inst *i, uint64_t *r,
   return i + 1;
 }
 template <Where where, typename T> const Inst *storeVector(const Inst *i, uint64_t *r, Thread &t) {
-  if (i->extra & kOrders)
-    t.hasFenced = true;
+  t.orders = i->extra & kOrders;
   const Access access = i->extra & kStrong ? Access::StrongWrite : Access::Write;
   uint8_t *to = locate<where>(t, i, r[i->a] + i->imm, uint32_t(sizeof(T)) * i->b, access);
   if (!to) [[unlikely]]
@@ -226,8 +226,7 @@ template <Update update, typename T> T updated(T old, T b, T c) {
 }
 
 template <Update update, typename T> const Inst *atomic(const Inst *i, uint64_t *r, Thread &t) {
-  if (i->extra & kOrders)
-    t.hasFenced = true;
+  t.orders = i->extra & kOrders;
   uint8_t *at = locate(Where(i->extra & 0xff), t, i, r[i->a] + i->imm, sizeof(T), Access::StrongUpdate);
   if (!at)
     return nullptr;
@@ -244,8 +243,7 @@ template <Update update, typename T> const Inst *atomic(const Inst *i, uint64_t 
 
 // Sums, minima and maxima of one or two numbers of 16 bits.
 template <Update update, bool isBrain, bool isPair> const Inst *atomicHalves(const Inst *i, uint64_t *r, Thread &t) {
-  if (i->extra & kOrders)
-    t.hasFenced = true;
+  t.orders = i->extra & kOrders;
   uint8_t *at = locate(Where(i->extra & 0xff), t, i, r[i->a] + i->imm, isPair ? 4 : 2, Access::StrongUpdate);
   if (!at)
     return nullptr;
@@ -345,7 +343,7 @@ void decodeAtomic(Decoder &in, bool hasResult) {
 //===--- Fences and addresses -------------------------------------------------------------------------------------===//
 
 const Inst *fence(const Inst *i, uint64_t *, Thread &t) {
-  t.hasFenced = true;
+  t.block->cluster->shadow.fence(t.number);
   return i + 1;
 }
 // What the thread has initialized may be used by the async proxy, and by others that know of the fence.
@@ -360,12 +358,16 @@ const Inst *fenceProxy(const Inst *i, uint64_t *r, Thread &t) {
   t.block->cluster->shadow.fenceProxy(t.number);
   return i + 1;
 }
+const Inst *fenceOfGlobal(const Inst *i, uint64_t *, Thread &) {
+  return i + 1;
+}
 void decodeFence(Decoder &in) {
   in.skipModifiers({"sc", "acq_rel", "acquire", "release"});
   in.inst.run = &fence;
   if (in.take("proxy")) {
+    // One of global memory has nothing to order here, where all of that is.
     if (in.take("async"))
-      in.inst.run = &fenceProxy;
+      in.inst.run = in.take("global") ? &fenceOfGlobal : &fenceProxy;
     in.skipModifiers({"alias", "async::generic", "async.global", "global", "shared::cta", "shared::cluster", "generic",
                       "tensormap::generic", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   }

@@ -29,7 +29,7 @@ static constexpr TypeEntry kTypes[] = {
     {Type::E4M3x2, "e4m3x2", 16, false, true}, {Type::E5M2x2, "e5m2x2", 16, false, true},
     {Type::E4M3, "e4m3", 8, false, true},      {Type::E5M2, "e5m2", 8, false, true},
     {Type::U4, "u4", 4, false, false},         {Type::S4, "s4", 4, true, false},
-    {Type::B1, "b1", 1, false, false},
+    {Type::B1, "b1", 1, false, false},         {Type::F32x2, "f32x2", 64, false, true},
 };
 
 static const TypeEntry &entryOf(Type type) {

@@ -45,6 +45,7 @@ enum class Type : uint8_t {
   U4,
   S4,
   B1,
+  F32x2,
 };
 
 // The type that ".u32" names without its dot; None where there is no such type.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/base/random_bits.h"
+
 namespace kiln::cudasim {
 
 void SharedShadow::reset(uint32_t byteCount, uint32_t threads) {
@@ -13,6 +15,8 @@ void SharedShadow::reset(uint32_t byteCount, uint32_t threads) {
     for (Clocks &each : *clocksOfAll)
       each.clear();
   proxyFences.assign(threads, ProxyFence());
+  fences.assign(threads, ProxyFence());
+  seen.assign(threads, Clocks());
   floor = 0;
   hasVectors = false;
   strongAddresses.clear();
@@ -24,6 +28,8 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
   const bool strong = isStrong(access);
   for (uint32_t i = offset; i < offset + count; ++i) {
     Byte &byte = bytes[i];
+    if (byte.isBarrier) [[unlikely]]
+      return {Problem::Kind::Barrier, i};
     if (byte.isInFlight) [[unlikely]]
       return {Problem::Kind::InFlight, i, byte.writer, byte.writeLine, true};
     if (reads(access) && !byte.writeClock) [[unlikely]]
@@ -41,9 +47,12 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
       if (byte.readClock > floor && !(strong && byte.strongRead)) {
         if (!isReadOver(thread, byte, byte.reader, byte.readClock)) [[unlikely]]
           return {Problem::Kind::Race, i, byte.reader, byte.readLine, false};
-        if (byte.otherClock > floor && !isReadOver(thread, byte, byte.otherReader, byte.otherClock)) [[unlikely]]
-          return {Problem::Kind::Race, i, byte.otherReader, byte.readLine, false};
+        for (uint32_t k = 0; k < byte.others; ++k)
+          if (byte.otherClocks[k] > floor && !isReadOver(thread, byte, byte.otherReaders[k], byte.otherClocks[k]))
+              [[unlikely]]
+            return {Problem::Kind::Race, i, byte.otherReaders[k], byte.readLine, false};
       }
+      byte.others = 0;
       byte.writeClock = clock;
       byte.writer = uint16_t(thread);
       byte.writeLine = line;
@@ -51,11 +60,8 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
       byte.asyncWrite = false;
     }
     if (reads(access)) {
-      // The last reader, and one other that nothing orders before it.
-      if (byte.reader != thread && byte.readClock > floor) {
-        byte.otherReader = byte.reader;
-        byte.otherClock = byte.readClock;
-      }
+      if (byte.reader != thread && byte.readClock > floor)
+        noteReader(thread, byte);
       byte.strongRead = strong && (byte.readClock <= floor || byte.strongRead);
       byte.asyncRead = access == Access::AsyncRead && (byte.readClock <= floor || byte.asyncRead);
       byte.readClock = clock;
@@ -64,6 +70,28 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
     }
   }
   return {};
+}
+
+// The last reader makes room for this one.
+void SharedShadow::noteReader(uint32_t thread, Byte &byte) {
+  // Who comes after this read comes after what is ordered before it.
+  if (isOrdered(thread, byte.reader, byte.readClock))
+    return;
+  uint32_t place = 0;
+  while (place < byte.others && byte.otherReaders[place] != byte.reader && byte.otherClocks[place] > floor)
+    ++place;
+  if (place == Byte::kOthers)
+    place = uint32_t(scramble(++draws) % Byte::kOthers);
+  else if (place == byte.others)
+    ++byte.others;
+  byte.otherReaders[place] = byte.reader;
+  byte.otherClocks[place] = byte.readClock;
+}
+
+void SharedShadow::setBarrier(uint32_t offset, bool isThere) {
+  constexpr uint32_t kBarrierBytes = 8;
+  for (uint32_t i = offset; i < offset + kBarrierBytes; ++i)
+    bytes[i].isBarrier = isThere;
 }
 
 void SharedShadow::setInFlight(uint32_t offset, uint32_t count, bool isInFlight) {
@@ -91,17 +119,21 @@ void SharedShadow::meetAll() {
   std::ranges::fill(clocks, floor + 1);
   if (!hasVectors && strongAddresses.empty())
     return;
-  for (auto *clocksOfAll : {&known, &knownAsyncReads})
+  for (auto *clocksOfAll : {&known, &knownAsyncReads, &seen})
     for (Clocks &each : *clocksOfAll)
       each.clear();
+  for (ProxyFence &each : fences)
+    each.known.clear();
   strongAddresses.clear();
   hasVectors = false;
 }
 
 void SharedShadow::meet(std::span<const uint32_t> members) {
   Clocks joint;
-  for (uint32_t member : members)
+  for (uint32_t member : members) {
+    takeSeen(member);
     release(member, joint);
+  }
   for (uint32_t member : members)
     acquire(member, joint);
 }
@@ -140,12 +172,39 @@ void SharedShadow::tell(uint32_t thread, std::span<const uint32_t> others) {
   ++clocks[thread];
 }
 
-void SharedShadow::strongAccess(uint32_t thread, uint64_t address, Access access, bool releases) {
+void SharedShadow::takeSeen(uint32_t thread) {
+  if (seen[thread].empty())
+    return;
+  acquire(thread, seen[thread]);
+  seen[thread].clear();
+}
+
+void SharedShadow::fence(uint32_t thread) {
+  takeSeen(thread);
+  fences[thread] = {clocks[thread]++, 0, known[thread]};
+}
+
+void SharedShadow::releaseFenced(uint32_t thread, Clocks &into) {
+  const ProxyFence &fence = fences[thread];
+  if (!fence.clock)
+    return;
+  raise(into, fence.known);
+  into.resize(clocks.size());
+  into[thread] = std::max(into[thread], fence.clock);
+}
+
+void SharedShadow::strongAccess(uint32_t thread, uint64_t address, Access access, bool orders) {
   if (reads(access) && !strongAddresses.empty())
-    if (auto there = strongAddresses.find(address); there != strongAddresses.end())
-      acquire(thread, there->second);
-  if (writes(access) && releases)
+    if (auto there = strongAddresses.find(address); there != strongAddresses.end()) {
+      if (orders)
+        acquire(thread, there->second);
+      else
+        raise(seen[thread], there->second);
+    }
+  if (writes(access) && orders)
     release(thread, strongAddresses[address]);
+  else if (writes(access) && fences[thread].clock)
+    releaseFenced(thread, strongAddresses[address]);
 }
 
 } // namespace kiln::cudasim

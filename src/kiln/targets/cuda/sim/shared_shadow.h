@@ -36,7 +36,7 @@ public:
   void reset(uint32_t bytes, uint32_t threads);
 
   struct Problem {
-    enum class Kind : uint8_t { None, Uninitialized, Race, InFlight, Unfenced } kind = Kind::None;
+    enum class Kind : uint8_t { None, Uninitialized, Race, InFlight, Unfenced, Barrier } kind = Kind::None;
     uint32_t byte = 0;        // offset in shared memory
     uint32_t otherThread = 0; // Race: and what it did, where
     uint32_t otherLine = 0;
@@ -45,6 +45,8 @@ public:
   // Notes an access by a thread, at a line of PTX.
   Problem note(uint32_t thread, uint32_t line, uint32_t offset, uint32_t bytes, Access access);
 
+  // An mbarrier lies there, or does no more: nothing but its own instructions may touch it.
+  void setBarrier(uint32_t offset, bool isThere);
   // An asynchronous copy into these bytes has started, or has ended: nothing may touch them between the two.
   void setInFlight(uint32_t offset, uint32_t bytes, bool isInFlight);
 
@@ -68,16 +70,31 @@ public:
   // Where the thread's clock is, and whether a thread knows of what another did up to a clock.
   uint32_t clockOf(uint32_t thread) const { return clocks[thread]; }
   bool knows(uint32_t thread, uint32_t other, uint32_t clock) const { return isOrdered(thread, other, clock); }
-  // A strong access to an address of any space: it learns from those before, and tells those after where it releases.
-  void strongAccess(uint32_t thread, uint64_t address, Access access, bool releases);
+  // A fence: what strong reads before it have seen is known to the thread, and what came before it is told by strong
+  // writes behind it.
+  void fence(uint32_t thread);
+  // A strong access to an address of any space. With `orders`, as of ld.acquire and st.release, it learns from those
+  // before and tells those after; without, fences do so.
+  void strongAccess(uint32_t thread, uint64_t address, Access access, bool orders);
+  // A thread's strong reads are known to it from now on.
+  void takeSeen(uint32_t thread);
+  // As release, of what came before the thread's last fence alone.
+  void releaseFenced(uint32_t thread, Clocks &clocks);
 
 private:
   struct Byte {
-    uint32_t writeClock = 0, readClock = 0, otherClock = 0; // 0: never
+    uint32_t writeClock = 0, readClock = 0; // 0: never
     uint32_t writeLine = 0, readLine = 0;
-    uint16_t writer = 0, reader = 0, otherReader = 0;
+    uint16_t writer = 0, reader = 0;
     bool strongWrite = false, strongRead = false, isInFlight = false, asyncWrite = false, asyncRead = false;
+    bool isBarrier = false;
+    // Readers before the last one that nothing orders before it. Of more than there is room for, some.
+    static constexpr uint32_t kOthers = 4;
+    uint8_t others = 0;
+    uint16_t otherReaders[kOthers] = {};
+    uint32_t otherClocks[kOthers] = {};
   };
+  void noteReader(uint32_t thread, Byte &byte);
   bool isOrdered(uint32_t thread, uint32_t other, uint32_t clock) const {
     return clock <= floor || other == thread || (!known[thread].empty() && clock <= known[thread][other]);
   }
@@ -96,6 +113,9 @@ private:
     Clocks known;
   };
   std::vector<ProxyFence> proxyFences;
+  std::vector<ProxyFence> fences; // likewise, at its last fence; without the floor
+  std::vector<Clocks> seen;       // by thread: what its strong reads have seen since its last fence
+  uint64_t draws = 0;
   uint32_t floor = 0;
   bool hasVectors = false; // some thread's `known` is not empty
   std::unordered_map<uint64_t, Clocks> strongAddresses;

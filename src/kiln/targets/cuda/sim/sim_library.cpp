@@ -469,6 +469,15 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   return cuda::kSuccess;
 }
 
+CUresult cuFuncGetParamInfo(CUfunction function, size_t parameter, size_t *offset, size_t *bytes) {
+  const std::vector<Program::Parameter> &parameters = of(function).program->parameters;
+  if (parameter >= parameters.size())
+    return kInvalidValue; // how callers count them
+  *offset = parameters[parameter].offset;
+  *bytes = parameters[parameter].bytes;
+  return cuda::kSuccess;
+}
+
 CUresult checkLaunch(const SimFunction &function, const Launch &launch) {
   const Function &kernel = *function.program->kernel().function;
   const auto &[x, y, z] = launch.blockSize;
@@ -606,6 +615,7 @@ CudaFunctions table() {
 #define KILN_CUDA_FUNCTION(name, parameters) functions.name = &cudasim::name;
 #include "kiln/targets/cuda/driver/cuda_functions.def"
 #undef KILN_CUDA_FUNCTION
+  functions.cuFuncGetParamInfo = &cudasim::cuFuncGetParamInfo;
   return functions;
 }
 

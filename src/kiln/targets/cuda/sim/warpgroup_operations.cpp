@@ -143,7 +143,22 @@ void multiply(Thread &t, const Thread::WarpgroupProduct &product) {
       sum += held == Type::S32 ? double(int32_t(uint32_t(slot))) : part(slot >> shift, held, 0);
     const uint64_t bits = resultBits(sum, f.d, f.saturates);
     slot = perSlot == 2 ? (slot & ~(uint64_t(0xffff) << shift)) | bits << shift : bits;
+    t.fencedRegisters[product.inst->list[i / perSlot]] = slot;
   }
+}
+
+// Whether a register of a product may be read and written by it: it holds what it held at the last wgmma.fence, or what
+// products have left there since. What was only moved from another register counts as that: assemblers make one
+// register of the two.
+bool isFenced(const Thread &t, uint32_t slot) {
+  const uint64_t value = t.registers[slot];
+  if (value == t.fencedRegisters[slot] || std::ranges::binary_search(t.busySlots, slot))
+    return true;
+  const std::vector<uint64_t> &first = t.code().frame; // constants stay what they are there
+  for (size_t other = 0; other < first.size(); ++other)
+    if (t.fencedRegisters[other] == value && first[other] != value)
+      return true;
+  return false;
 }
 
 // `list` has the slots of d, and of a where it is in registers; `a` and `b` the descriptors', `c` that of scale-d.
@@ -153,11 +168,19 @@ bool startAll(Block &block, uint32_t warp, uint32_t) {
     const Inst *i = t.next;
     const Form f = unpackForm(i->imm);
     uint64_t *r = t.registers;
-    if (!t.hasWarpgroupFence) {
+    if (lane == 0 && !block.arriveInWarpgroup(t, i))
+      return false;
+    if (t.fencedRegisters.size() != t.code().frame.size()) {
       t.fault(i, FaultCode::LaunchFailed, "is a wgmma before which there is no wgmma.fence");
       return false;
     }
     const uint32_t slots = f.n / 2 / (f.d == Type::F16 ? 2 : 1);
+    for (uint32_t k = 0; k < slots + (f.aInRegisters ? 4 : 0); ++k)
+      if (!isFenced(t, i->list[k])) {
+        t.fault(i, FaultCode::LaunchFailed,
+                "is a wgmma of a register that was written since the last wgmma.fence; another fence is missing");
+        return false;
+      }
     Thread::WarpgroupProduct product{i, r[i->a], r[i->b], {}, r[i->c] != 0, t.startedProducts++};
     for (uint32_t k = 0; f.aInRegisters && k < 4; ++k)
       product.parts[k] = uint32_t(r[i->list[slots + k]]);
@@ -173,18 +196,36 @@ const Inst *start(const Inst *i, uint64_t *, Thread &t) {
   return t.block->meet(t, i, ~0u, &startAll, true);
 }
 
+bool fenceAll(Block &block, uint32_t warp, uint32_t) {
+  if (!block.arriveInWarpgroup(block.lane(warp, 0), block.lane(warp, 0).next))
+    return false;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    Thread &t = block.lane(warp, lane);
+    t.fencedRegisters.assign(t.registers, t.registers + t.code().frame.size());
+  }
+  return true;
+}
 const Inst *fence(const Inst *i, uint64_t *, Thread &t) {
-  t.hasWarpgroupFence = true;
-  return i + 1;
+  return t.block->meet(t, i, ~0u, &fenceAll, true);
+}
+bool commitAll(Block &block, uint32_t warp, uint32_t) {
+  if (!block.arriveInWarpgroup(block.lane(warp, 0), block.lane(warp, 0).next))
+    return false;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    Thread &t = block.lane(warp, lane);
+    t.productGroups.push_back(std::move(t.products));
+    t.products.clear();
+  }
+  return true;
 }
 const Inst *commit(const Inst *i, uint64_t *, Thread &t) {
-  t.productGroups.push_back(std::move(t.products));
-  t.products.clear();
-  return i + 1;
+  return t.block->meet(t, i, ~0u, &commitAll, true);
 }
 
 // All groups of the warp's threads but the newest `imm` end.
 bool waitAll(Block &block, uint32_t warp, uint32_t) {
+  if (!block.arriveInWarpgroup(block.lane(warp, 0), block.lane(warp, 0).next))
+    return false;
   const uint64_t kept = block.lane(warp, 0).next->imm;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     Thread &t = block.lane(warp, lane);

@@ -43,7 +43,7 @@ std::string run(const Case &test, std::vector<float> &d, std::vector<int> &expec
         a += (i ? ", %r" : "%r") + std::to_string(step * 4 + i);
       a += "}";
     }
-    if (step == 0)
+    if (step == 0 || test.aInRegisters) // which the thread has just read
       products += test.fence;
     const std::string transposes = test.aInRegisters ? std::string(test.transposesB ? ", 1" : ", 0")
                                                      : std::string(test.transposesB ? ", 0, 1" : ", 0, 0");
@@ -134,6 +134,22 @@ TEST(Warpgroups, resultsAreThereOnceTheyAreAwaited) {
       << text;
   test.wait = "wgmma.wait_group.sync.aligned 0;"; // nothing was committed
   EXPECT_NE(run(test, d, expected).find("touches a register of a wgmma"), std::string::npos);
+  test = {};
+  test.fence += " mov.f32 %f3, 0f40490fdb;";
+  text = run(test, d, expected);
+  EXPECT_NE(text.find("is a wgmma of a register that was written since the last wgmma.fence"), text.npos) << text;
+  // All four warps come to the same instructions.
+  for (const char *alone : {"setp.lt.u32 %p, %t, 32; @%p wgmma.fence.sync.aligned;",
+                            "setp.ge.u32 %p, %t, 96; @%p wgmma.commit_group.sync.aligned;"}) {
+    test = {};
+    test.fence = alone + test.fence;
+    text = run(test, d, expected);
+    EXPECT_NE(text.find("is of all four warps of a warpgroup, of which others are at PTX line"), text.npos) << text;
+  }
+  test = {};
+  test.wait += " setp.lt.u32 %p, %t, 32; @%p wgmma.fence.sync.aligned;";
+  text = run(test, d, expected);
+  EXPECT_NE(text.find("and some of them have ended without it"), text.npos) << text;
   test = {};
   test.fence = "";
   EXPECT_NE(run(test, d, expected).find("is a wgmma before which there is no wgmma.fence"), std::string::npos);

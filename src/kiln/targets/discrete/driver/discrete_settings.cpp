@@ -69,7 +69,8 @@ Result<DiscreteSettings> DiscreteSettings::parse(std::string_view text) {
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || value < setting->least ||
         value > setting->most)
-      return invalidArgument("{} takes a number from {} to {}, not '{}'", name, setting->least, setting->most, digits);
+      return invalidArgument("{} takes a number from {} to {}, not '{}'; commas are between settings", name,
+                             setting->least, setting->most, digits);
     settings.*setting->value = value;
   }
   if (!std::has_single_bit(settings.bindingAlignment))

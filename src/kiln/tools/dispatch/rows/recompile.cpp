@@ -33,7 +33,9 @@ static Result<std::string> generatedProgram(const Lab &lab, const report::Row &r
 static constexpr std::string_view kHarmlessFlags[] = {
     "compute-in-f64",
     "cuda-debug-symbols",
+    "cuda-fallback-arch",
     "hal-benchmark-dispatch-repeat-count",
+    "hal-cuda-llvm-target-arch",
     "hal-target-backends",
     "input-type",
     "llvmcpu-debug-symbols",
@@ -101,7 +103,7 @@ Result<Dumps> Dumps::make(const DispatchSource &source) {
   KILN_RETURN_IF_ERROR(writeFile(path + "/program.mlir", source.program));
   std::vector<std::string> command = {source.compiler};
   command.insert(command.end(), source.flags.begin(), source.flags.end());
-  for (const char *part : {"intermediates", "configurations"})
+  for (const char *part : {"intermediates", "binaries", "configurations"})
     command.push_back(fmt::format("--iree-hal-dump-executable-{}-to={}/files", part, path));
   command.push_back(fmt::format("--dump-compilation-phases-to={}/phases", path));
   command.insert(command.end(), {path + "/program.mlir", "-o", dumps.module()});
@@ -154,8 +156,8 @@ Result<std::string> Dumps::ir(const std::string &stage) const {
   return notFound("there is no stage '{}'; there are {}configured, llvm and llvm-optimized", stage, known);
 }
 
-Result<std::string> Dumps::assembly() const {
-  KILN_ASSIGN_OR_RETURN(std::string text, textOf(filesIn(folder.path() + "/files", ".s")));
+Result<std::string> Dumps::assembly(std::string_view ending) const {
+  KILN_ASSIGN_OR_RETURN(std::string text, textOf(filesIn(folder.path() + "/files", ending)));
   if (text.empty())
     return notFound("the compiler wrote no assembly: the program has no dispatch, or is for a target without one");
   return text;

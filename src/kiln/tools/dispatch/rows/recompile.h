@@ -37,7 +37,7 @@ public:
   // The IR after a stage: a phase's name, "configured" (the executable with its configuration), "llvm", or
   // "llvm-optimized". NotFound lists the stages.
   Result<std::string> ir(const std::string &stage) const;
-  Result<std::string> assembly() const;
+  Result<std::string> assembly(std::string_view ending = ".s") const;
 
   // What code was generated for.
   struct Target {

@@ -117,7 +117,7 @@ std::vector<std::string> measurementFlags(const store::StoredRun &run, const sto
     return found != settings.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
   };
   if (auto device = settings.find("device"); device != settings.end() && device->is_string())
-    flags.push_back(shellWord("--device=" + device->get<std::string>()));
+    flags.push_back("--device=" + device->get<std::string>());
   if (number("minimumRounds") && number("minimumRounds") == number("maximumRounds"))
     flags.push_back(fmt::format("--benchmark-repetitions={}", number("minimumRounds")));
   if (auto profile = settings.find("profile");

@@ -23,10 +23,11 @@ void ShowFlags::add(FlagParser &parser) {
        "With --ir: after this phase of the compiler (flow, stream, executable-sources, ...), or configured, llvm, "
        "llvm-optimized."},
       stage);
-  parser.add(
-      {"asm", "",
-       "The hot loop in assembly, annotated by llvm-mca, beside that of the best of Kiln's rows of its problem."},
-      assembly);
+  parser.add({"asm", "",
+              "The hot loop in assembly, annotated by llvm-mca, beside that of the best of Kiln's rows of its problem; "
+              "of a GPU, "
+              "all of the PTX."},
+             assembly);
   parser.example("kiln-dispatch show matmul_256x256x256_f32t_f32t_f32t_tile_config_default --ir --stage=flow");
   parser.example("kiln-dispatch show 1f09a6c2d35b8e07 --asm");
 }
@@ -111,7 +112,21 @@ static const report::Row *rivalOf(const StoredRow &found, std::string &note) {
   return best;
 }
 
+// Of GPUs nobody models loops: all of the code as PTX.
+static bool isForGpu(const report::Row &row) {
+  return row.candidate->compilerFlags.find("-target-backends=cuda") != std::string::npos;
+}
+static Status showPtx(const Lab &lab, const report::Row &row, const std::string &compiler) {
+  KILN_ASSIGN_OR_RETURN(DispatchSource source, sourceOf(lab, row, compiler));
+  KILN_ASSIGN_OR_RETURN(Dumps dumps, Dumps::make(source));
+  KILN_ASSIGN_OR_RETURN(std::string code, dumps.assembly(".ptx"));
+  print(fmt::format("// {}\n{}", plainText(headline(row)), plainText(code)));
+  return okStatus();
+}
+
 static Status showAssembly(const Lab &lab, const StoredRow &found, const std::string &compiler) {
+  if (isForGpu(*found.row))
+    return showPtx(lab, *found.row, compiler);
   // Before the compiler, which takes longer.
   KILN_RETURN_IF_ERROR(findProgram({"llvm-mca-22", "llvm-mca"}, "llvm-22").status());
   std::string note;

@@ -27,8 +27,8 @@
 // SOFTMAX-COUNT-10: shfl.sync.bfly.b32
 // SOFTMAX-NOT: ld.global
 
-// MODULE: cuda, ptx, {{.*}} CPU sm_80
-// H100: cuda, ptx, {{.*}} CPU sm_90a
+// MODULE: cuda, ptx, {{.*}} made for sm_80
+// H100: cuda, ptx, {{.*}} made for sm_90a
 // UNKNOWN: error: --kiln-hal-cuda-llvm-target-arch: 'sm_1' is no GPU that this compiler generates code for; it knows sm_75,
 
 func.func @matmul(%lhs: tensor<3456x2048xf16>, %rhs: tensor<2048x1024xf16>) -> tensor<3456x1024xf32> {
