@@ -76,9 +76,16 @@ private:
   bool isChosen(const DeviceCase &subject) {
     const Contraction &c = subject.contraction;
     const DeviceRows &rows = subject.rows;
-    const int64_t work = subject.check == DeviceCase::Check::Elements ? 4 * int64_t(subject.elements.elements)
-                         : subject.check == DeviceCase::Check::Rows ? 16 * rows.rows * rows.columns
-                                                                    : c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
+    const DeviceAttention &a = subject.attention;
+    int64_t work = 0;
+    if (subject.check == DeviceCase::Check::Elements)
+      work = 4 * int64_t(subject.elements.elements);
+    else if (subject.check == DeviceCase::Check::Rows)
+      work = 16 * rows.rows * rows.columns;
+    else if (subject.check == DeviceCase::Check::Attention)
+      work = 8 * a.heads * (a.queries * (a.depth + 8 * a.valueDepth) + a.keys * a.valueDepth);
+    else
+      work = c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
     return work <= kMostWork && share.takes(uint64_t(work));
   }
 

@@ -49,7 +49,7 @@ protected:
 constexpr const char *kMetadata[] = {
     "  @imported(i64) -> (i64, ref)\n    kiln.abi.declaration: sync func @imported(%a: i64) -> (%b: i64)\n",
     "  @host.sum(i32, i64...) -> (i64)\n",
-    "    llvm-cpu, elf-x86_64, 17 B (section 3), CPU znver4, features +avx512f,+fma\n",
+    "    llvm-cpu, elf-x86_64, 17 B (section 3), made for znver4, features +avx512f,+fma\n",
     "      0: dispatch_0_matmul (3 bindings: r rw w, 1 constants)\n",
     "  $0 message 10 B at byte 0 of section 2: \"went wrong\"\n",
     "  $1 weights 400 B at byte 64 of section 2: 01 02 03 04 01",
@@ -103,7 +103,7 @@ TEST_F(DumpModule, extracts) {
   std::string file = path + ".so";
   Outcome written = run("--executable=dispatches --target=other --extract=" + file + " " + path);
   EXPECT_EQ(written.code, 0) << written.text;
-  EXPECT_EQ(written.text, "wrote 17 bytes of elf-x86_64 for other to " + file + "\n");
+  EXPECT_EQ(written.text, "wrote 17 bytes of elf-x86_64 for znver4 to " + file + "\n");
   std::string contents;
   std::getline(std::ifstream(file), contents);
   EXPECT_EQ(contents, "not really an ELF");

@@ -61,7 +61,7 @@ static std::vector<MutableTensor> mutablesOf(std::vector<io::HostTensor> &tensor
 Result<Answer::DeviceVerdict> DeviceVerification::verifyElements(const verify::DeviceCase &subject,
                                                                  const VerifyRequest &request) {
   constexpr uint32_t kSet = 0;
-  const bool isMadeByDevice = subject.check == verify::DeviceCase::Check::Rows;
+  const bool isMadeByDevice = subject.isMadeByDevice();
   Answer::DeviceVerdict verdict;
   uint64_t began = monotonicNanoseconds();
   std::vector<Ref<hal::Buffer>> buffers;
@@ -94,10 +94,7 @@ Result<Answer::DeviceVerdict> DeviceVerification::verifyElements(const verify::D
   KILN_RETURN_IF_ERROR(provider.runOnDevice(kSet));
   began = monotonicNanoseconds();
   KILN_RETURN_IF_ERROR(makeInputs());
-  auto count = [&] {
-    return isMadeByDevice ? check->countWrongElements(subject.rows, pointers, *out)
-                          : check->countWrongElements(subject.elements, pointers, *out);
-  };
+  auto count = [&] { return check->countWrongElements(subject, pointers, *out); };
   KILN_ASSIGN_OR_RETURN(verdict.wrongRows, count());
   if (verdict.wrongRows == 0 && subject.right.total > 0)
     KILN_RETURN_IF_ERROR(
@@ -152,6 +149,7 @@ Result<Answer::DeviceVerdict> DeviceVerification::verify(const VerifyRequest &re
     case Check::Real: KILN_RETURN_IF_ERROR(check->checkPlantedSum(subject, sums, request.planted, *out)); break;
     case Check::Activation: KILN_RETURN_IF_ERROR(check->checkPlantedActivation(subject, request.planted, *out)); break;
     case Check::Elements:
+    case Check::Attention:
     case Check::Rows: break; // see verifyElements
     }
   verdict.checkNanoseconds += monotonicNanoseconds() - began;

@@ -23,11 +23,13 @@ inline double smallerOf(double a, double b) {
 inline double largerOf(double a, double b) {
   return a < b ? b : a;
 }
-// What is below the smallest number is zero.
+// What is below the smallest number is zero. Without a call of itself, which GPUs need a stack for.
 inline double powerOfTwo(int64_t exponent) {
   constexpr int64_t kLowest = -1022, kFurther = 200;
-  return exponent < kLowest ? powerOfTwo(exponent + kFurther) * 0x1p-200
-                            : __builtin_bit_cast(double, static_cast<uint64_t>(exponent + 1023) << 52);
+  auto normal = [](int64_t of) { return __builtin_bit_cast(double, static_cast<uint64_t>(of + 1023) << 52); };
+  if (exponent >= kLowest)
+    return normal(exponent);
+  return exponent + kFurther >= kLowest ? normal(exponent + kFurther) * 0x1p-200 : 0;
 }
 // The power of two that a number above zero is a multiple of, below 2; -1023 where it is less than the smallest normal
 // number.

@@ -97,6 +97,61 @@ inline Expectation softmaxElement(const NumberWidth &width, const RowExponential
   return rounded(width, value, roundings < 1 ? value * roundings / (1 - roundings) + 8 * 0x1p-149 : kInfinity);
 }
 
+//===--- Attention ------------------------------------------------------------------------------------------------===//
+
+// What exponentials add that a program keeps from vanishing.
+inline constexpr double kVanishing = 0x1p-100;
+
+// By how much the score of a key may be off, of so many products that are not zero: the others are added without a
+// rounding.
+inline double scoreError(double terms, double magnitudes, double scale) {
+  constexpr double kScaleRoundings = 6; // queries, keys or both (by its root) or the product may be multiplied
+  return (terms + kScaleRoundings) * magnitudes * scale;
+}
+
+// Makes weights of the scores of keys, and of their errors, in roundings, those relative to each weight. Programs that
+// go over the keys once keep sums relative to the largest score so far: each time that it grows they multiply these by
+// an exponential.
+template <typename Doubles, typename Exponential>
+inline void weighKeys(Doubles scores, Doubles errors, int64_t keys, Exponential exponential) {
+  constexpr double kExpRoundings = 8, kRescaleRoundings = kExpRoundings + 2;
+  const auto count = static_cast<double>(keys);
+  double most = scores[0], total = 0, meanError = 0;
+  for (int64_t j = 1; j < keys; ++j)
+    most = largerOf(most, scores[j]);
+  for (int64_t j = 0; j < keys; ++j) {
+    errors[j] = errors[j] + (most - scores[j]) + kExpRoundings + kRescaleRoundings * (count - 1);
+    scores[j] = exponential(scores[j] - most);
+    total += scores[j];
+    meanError += scores[j] * errors[j];
+  }
+  meanError /= total;
+  for (int64_t j = 0; j < keys; ++j) {
+    scores[j] = scores[j] / total;
+    // Two sums, a quotient and a product, or the same with an inverse.
+    const double error = kRowRoundoff * (errors[j] + meanError + 2 * count + 4);
+    errors[j] = error < 0.5 ? error / (1 - error) : kInfinity;
+  }
+}
+
+// An element of the result: adds a key's value to it, and makes it what is expected.
+inline void addWeighed(Expectation &element, double weight, double error, double value) {
+  element.value += weight * value;
+  element.bound += weight * magnitudeOf(value) * error;
+}
+inline Expectation weighedElement(const NumberWidth &width, const Expectation &sum) {
+  return rounded(width, sum.value, sum.bound + 8 * 0x1p-149);
+}
+
+// A mean of so many numbers with equal weights, `inType` being it as the type has it. `magnitude` is no less than the
+// mean of their magnitudes.
+inline Expectation meanOfEqual(const NumberWidth &width, uint64_t count, double mean, double inType, double magnitude) {
+  // Weights that are powers of two lose nothing, and sums of integers up to 2^24 are exact.
+  if ((count & (count - 1)) == 0 && static_cast<double>(count) * magnitude <= 0x1p24)
+    return {inType, kVanishing};
+  return rounded(width, mean, kRowRoundoff * (static_cast<double>(count) + 4) * magnitude);
+}
+
 //===--- Norms ----------------------------------------------------------------------------------------------------===//
 
 // A row's mean (0 of RMS norm) and its variance around that, and how far a program may be from them.

@@ -263,9 +263,9 @@ Result<std::optional<verify::Verdict>> Group::verifyOnDevice(uint32_t index, siz
     return none;
   if (answer->verdict->wrongRows == 0) {
     verify::Verdict right = subject->right;
-    right.method += subject->check == verify::DeviceCase::Check::Elements
-                        ? "; made on the host, and checked on the device, where a planted wrong element was found"
-                        : "; made and checked on the device, where a planted wrong element was found";
+    right.method += subject->isMadeByDevice()
+                        ? "; made and checked on the device, where a planted wrong element was found"
+                        : "; made on the host, and checked on the device, where a planted wrong element was found";
     return std::optional(right);
   }
   KILN_RETURN_IF_ERROR(fillOnHost(pass));

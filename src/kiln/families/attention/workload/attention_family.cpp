@@ -59,6 +59,12 @@ measure::verify::Verdict AttentionProblem::check(size_t pass, uint64_t seed, mea
   return checkAttention(own, kAttentionPasses[pass], seed, inputs, outputs[0]);
 }
 
+Result<measure::verify::DeviceCase> AttentionProblem::deviceCase(size_t pass, uint64_t seed) const {
+  if (pass >= std::size(kAttentionPasses))
+    return invalidArgument("pass {} was asked for; there are {}", pass, std::size(kAttentionPasses));
+  return attentionOnDevice(own, kAttentionPasses[pass], seed);
+}
+
 std::unique_ptr<measure::verify::TimedCheck> AttentionProblem::timedCheck(measure::Tensors inputs,
                                                                           uint64_t seed) const {
   return timedAttention(own, inputs, seed);

@@ -31,6 +31,7 @@ public:
   void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs,
                                  measure::Tensors outputs) const override;
+  Result<measure::verify::DeviceCase> deviceCase(size_t pass, uint64_t seed) const override;
   std::unique_ptr<measure::verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;
   Status reference(measure::Tensors inputs, measure::MutableTensors outputs) const override;
 };

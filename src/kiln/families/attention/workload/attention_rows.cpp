@@ -1,7 +1,6 @@
 #include "kiln/families/attention/workload/attention_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -15,15 +14,6 @@ using namespace measure::verify;
 
 // Half the distance from 1 to the next number of f32, in which attention is computed.
 static constexpr double kRoundoff = 0x1p-24;
-// exp within 4 ULP, as for elementwise operations.
-static constexpr double kExpRoundings = 8;
-// Of a score: its scale, by which queries, keys or both (by its root) or the product may be multiplied.
-static constexpr double kScaleRoundings = 6;
-// Programs that go over the keys once keep sums relative to the largest score so far. Each time that it grows they
-// multiply these by an exponential.
-static constexpr double kRescaleRoundings = kExpRoundings + 2;
-// What exponentials add that a program keeps from vanishing.
-static constexpr double kVanishing = 0x1p-100;
 // What is below adds nothing to sums of f32.
 static constexpr double kNoWeight = 0x1p-60;
 
@@ -37,25 +27,17 @@ void AttentionRows::read(size_t which, uint64_t head, uint64_t row, std::span<do
   readElements(spec.type, inputs[which].bytes, (head * tensor(which).shape[1] + row) * elements.size(), elements);
 }
 
-// With the last rounding, that to the result's type.
 static Expectation withRounding(ElementType type, double value, double bound) {
-  if (type == ElementType::F32)
-    return {value, bound};
-  return {value, bound + halfSpacing(type, std::fabs(value) + bound)};
+  return rounded(widthOf(type), value, bound);
 }
 
-// A mean of so many numbers with equal weights. `magnitude` is no less than the mean of their magnitudes.
 static Expectation meanOf(ElementType type, uint64_t count, double mean, double magnitude) {
-  // Weights that are powers of two lose nothing, and sums of integers up to 2^24 are exact.
-  if (std::has_single_bit(count) && static_cast<double>(count) * magnitude <= 0x1p24)
-    return {roundTo(type, mean), kVanishing};
-  return withRounding(type, mean, kRoundoff * (static_cast<double>(count) + 4) * magnitude);
+  return meanOfEqual(widthOf(type), count, mean, roundTo(type, mean), magnitude);
 }
 
 void AttentionRows::weigh(uint64_t head, uint64_t query, KeyRange keys, std::span<Expectation> expected) const {
-  auto count = static_cast<double>(keys.size());
   std::vector<double> q(spec.depth), k(spec.depth), v(spec.valueDepth);
-  std::vector<double> scores(keys.size()), errors(keys.size()); // errors: in roundings, relative to a key's weight
+  std::vector<double> scores(keys.size()), errors(keys.size());
   read(0, head, query, q);
   for (uint64_t j = 0; j < keys.size(); ++j) {
     read(1, head, keys.begin + j, k);
@@ -64,33 +46,21 @@ void AttentionRows::weigh(uint64_t head, uint64_t query, KeyRange keys, std::spa
       double product = q[axis] * k[axis];
       sum += product;
       magnitudes += std::fabs(product);
-      terms += product != 0; // Others are added without a rounding.
+      terms += product != 0;
     }
     scores[j] = sum * double(spec.scale());
-    errors[j] = (terms + kScaleRoundings) * magnitudes * double(spec.scale());
+    errors[j] = scoreError(terms, magnitudes, double(spec.scale()));
   }
-  double most = *std::ranges::max_element(scores), total = 0, meanError = 0;
-  for (uint64_t j = 0; j < keys.size(); ++j) {
-    errors[j] += most - scores[j] + kExpRoundings + kRescaleRoundings * (count - 1);
-    scores[j] = std::exp(scores[j] - most);
-    total += scores[j];
-    meanError += scores[j] * errors[j];
-  }
-  meanError /= total;
+  weighKeys(scores.data(), errors.data(), static_cast<int64_t>(keys.size()), [](double x) { return std::exp(x); });
   std::ranges::fill(expected, Expectation{});
   for (uint64_t j = 0; j < keys.size(); ++j) {
-    double weight = scores[j] / total;
-    // Two sums, a quotient and a product, or the same with an inverse.
-    double error = kRoundoff * (errors[j] + meanError + 2 * count + 4);
-    double relative = error < 0.5 ? error / (1 - error) : HUGE_VAL;
     read(2, head, keys.begin + j, v);
-    for (size_t c = 0; c < expected.size(); ++c) {
-      expected[c].value += weight * v[c];
-      expected[c].bound += weight * std::fabs(v[c]) * relative;
-    }
+    for (size_t c = 0; c < expected.size(); ++c)
+      addWeighed(expected[c], scores[j], errors[j], v[c]);
   }
+  const NumberWidth width = widthOf(spec.type);
   for (Expectation &element : expected)
-    element = withRounding(spec.type, element.value, element.bound + 8 * 0x1p-149);
+    element = weighedElement(width, element);
 }
 
 ValueSums::ValueSums(const AttentionSpec &spec, const io::TensorSpan &values)

@@ -166,6 +166,37 @@ private:
 
 } // namespace
 
+static const char *methodOf(AttentionPass pass) {
+  return pass == AttentionPass::Values
+             ? "bound: rounding errors of f32, each element computed again from the keys that weigh"
+             : "exact: means of few values, each element computed again";
+}
+
+DeviceCase attentionOnDevice(const AttentionSpec &spec, AttentionPass pass, uint64_t seed) {
+  DeviceCase subject{};
+  subject.pass = prefillOf(pass);
+  subject.seed = seed;
+  subject.check = DeviceCase::Check::Attention;
+  subject.attention = {.weighs = pass == AttentionPass::Values,
+                       .type = spec.type,
+                       .heads = static_cast<int64_t>(spec.heads),
+                       .queries = static_cast<int64_t>(spec.queries),
+                       .keys = static_cast<int64_t>(spec.keys),
+                       .depth = static_cast<int64_t>(spec.depth),
+                       .valueDepth = static_cast<int64_t>(spec.valueDepth),
+                       .scale = double(spec.scale())};
+  const AttentionPlan plan(spec, pass, seed);
+  for (uint64_t head = 0; head < spec.heads; ++head)
+    for (uint64_t query = 0; query < spec.queries; ++query) {
+      const KeyRange keys = plan.selected(head, query);
+      subject.attention.keysOf.push_back(static_cast<uint32_t>(keys.begin));
+      subject.attention.keysOf.push_back(static_cast<uint32_t>(keys.end));
+    }
+  subject.right.method = methodOf(pass);
+  subject.right.total = spec.heads * spec.queries * spec.valueDepth;
+  return subject;
+}
+
 Verdict checkAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed, AttentionInputs inputs,
                        const io::TensorSpan &output) {
   const AttentionPlan plan(spec, pass, seed);
@@ -191,9 +222,7 @@ Verdict checkAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t s
   };
   subject.before = [&](uint64_t element) { return prefilledNumber(spec.type, prefillOf(pass), element); };
   subject.mayFlush = true;
-  subject.method = pass == AttentionPass::Values
-                       ? "bound: rounding errors of f32, each element computed again from the keys that weigh"
-                       : "exact: means of few values, each element computed again";
+  subject.method = methodOf(pass);
   subject.suspicions = Mistakes(spec, rows).all();
   return checkElements(subject);
 }

@@ -3,6 +3,7 @@
 #define KILN_FAMILIES_ATTENTION_WORKLOAD_ATTENTION_VERIFICATION_H
 
 #include "kiln/families/attention/workload/attention_inputs.h"
+#include "kiln/measure/verify/device/device_case.h"
 
 namespace kiln::families {
 
@@ -12,6 +13,9 @@ using AttentionInputs = measure::Tensors;
 void prefillAttention(AttentionPass pass, const measure::MutableTensor &output);
 measure::verify::Verdict checkAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed,
                                         AttentionInputs inputs, const io::TensorSpan &output);
+
+// The same for a device.
+measure::verify::DeviceCase attentionOnDevice(const AttentionSpec &spec, AttentionPass pass, uint64_t seed);
 
 // Computes some rows of each head again, in f64; see docs/verification.md. Null where the inputs are not the problem's.
 std::unique_ptr<measure::verify::TimedCheck> timedAttention(const AttentionSpec &spec, AttentionInputs inputs,

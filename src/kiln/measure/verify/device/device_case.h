@@ -61,6 +61,16 @@ struct DeviceRows {
   int64_t results() const { return isReduction() ? rows : rows * columns; }
 };
 
+// Attention whose inputs the host makes: each query's result is made of the values of a few keys that follow each
+// other, which are known.
+struct DeviceAttention {
+  bool weighs = false; // by their scores; otherwise it is their mean
+  ElementType type = ElementType::F32;
+  int64_t heads = 0, queries = 0, keys = 0, depth = 0, valueDepth = 0;
+  double scale = 0;
+  std::vector<uint32_t> keysOf = {}; // of each query of each head: the first key, and the one behind the last
+};
+
 // A convolution: what lhs and rhs are beside matrices, of which lhs has the layout of its patches.
 struct DevicePatches {
   PatchLayout layout;
@@ -80,16 +90,20 @@ struct DeviceCase {
     Activation, // of each element
     Elements,   // likewise, of no contraction: inputs and what outputs hold before the run are the host's
     Rows,       // likewise, but that the device makes them
+    Attention,  // likewise, made by the host
   } check = Check::Exact;
   DeviceActivation activation = {};
   DeviceElements elements = {};
   DeviceRows rows = {};
+  DeviceAttention attention = {};
   std::optional<DevicePatches> patches = {};
   // What the problem's third input holds, where it has one: few bytes, which the host makes.
   std::vector<uint8_t> bias = {};
 
   ElementType result() const { return check == Check::Rows ? rows.result : contraction.result; }
-  bool hasContraction() const { return check != Check::Elements && check != Check::Rows; }
+  // Otherwise the device looks at each element.
+  bool hasContraction() const { return check <= Check::Activation; }
+  bool isMadeByDevice() const { return hasContraction() || check == Check::Rows; }
 };
 
 } // namespace kiln::measure::verify

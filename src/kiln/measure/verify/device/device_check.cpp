@@ -81,7 +81,8 @@ Status DeviceCheck::fill(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffe
   case DeviceCase::Check::Exact: return fillExact(subject, lhs, rhs);
   case DeviceCase::Check::Real: return fillReal(subject, lhs, rhs);
   case DeviceCase::Check::Activation: return fillActivation(subject, lhs, rhs);
-  case DeviceCase::Check::Elements:    // by the host
+  case DeviceCase::Check::Elements: // by the host
+  case DeviceCase::Check::Attention:
   case DeviceCase::Check::Rows: break; // see fillRows
   }
   return okStatus();

@@ -74,6 +74,12 @@ public:
   // Of DeviceCase::Check::Rows, likewise.
   Status fillRows(const DeviceCase &subject, std::span<hal::Buffer *const> inputs);
   Result<uint64_t> countWrongElements(const DeviceRows &rows, std::span<hal::Buffer *const> inputs, hal::Buffer &out);
+  // Of DeviceCase::Check::Attention, likewise; queries, keys and values.
+  Result<uint64_t> countWrongElements(const DeviceAttention &attention, std::span<hal::Buffer *const> inputs,
+                                      hal::Buffer &out);
+  // Of any case without a contraction.
+  Result<uint64_t> countWrongElements(const DeviceCase &subject, std::span<hal::Buffer *const> inputs,
+                                      hal::Buffer &out);
   // As checkPlanted, of an output of so many elements of the type: `count` counts the wrong ones.
   Status checkPlantedElement(ElementType type, uint64_t elements, uint64_t planted, hal::Buffer &out,
                              const std::function<Result<uint64_t>()> &count);
@@ -81,7 +87,7 @@ public:
 private:
   // Whether the inputs have the bytes that are read.
   static Status matches(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
-  enum class RowKernel : uint32_t { Fill, Check };
+  enum class RowKernel : uint32_t { Fill, Check, SumValues, CheckAttention };
   enum class Kernel : uint32_t { Fill, Prefill, Project, FillScaled, FillUnits, Scatter, Dot, Pick, Ranges, Elements };
   struct Projected {
     std::vector<int64_t> elements;

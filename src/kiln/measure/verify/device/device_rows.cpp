@@ -13,7 +13,8 @@ namespace kiln::measure::verify {
 
 Result<hal::Executable *> DeviceCheck::rowExecutable() {
   // In the order of RowKernel.
-  static constexpr hal::ExpectedExport kKernels[] = {{"fill_rows", 2, 0}, {"check_rows", 6, 0}};
+  static constexpr hal::ExpectedExport kKernels[] = {
+      {"fill_rows", 2, 0}, {"check_rows", 6, 0}, {"sum_values", 4, 0}, {"check_attention", 9, 0}};
   if (!ofRows) {
     KILN_ASSIGN_OR_RETURN(ofRows,
                           loadDeviceCode(device, "verification of rows", rowKernels(), kKernels, kCheckThreads));
@@ -86,6 +87,67 @@ Result<uint64_t> DeviceCheck::countWrongElements(const DeviceRows &rows, std::sp
   if (std::ranges::find(wrong, UINT32_MAX) != wrong.end())
     return internalError("the device {} left out rows that it was to check", device.uri());
   return std::accumulate(wrong.begin(), wrong.end(), uint64_t(0));
+}
+
+Result<uint64_t> DeviceCheck::countWrongElements(const DeviceAttention &attention, std::span<hal::Buffer *const> inputs,
+                                                 hal::Buffer &out) {
+  const DeviceAttention &a = attention;
+  if (!formatOf(a.type))
+    return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(a.type));
+  const uint64_t size = hal::elementTypeByteSize(a.type);
+  const int64_t rows = a.heads * a.queries,
+                elements[] = {rows * a.depth, a.heads * a.keys * a.depth, a.heads * a.keys * a.valueDepth};
+  bool fits = inputs.size() == std::size(elements) && out.byteLength() >= uint64_t(rows * a.valueDepth) * size &&
+              std::ssize(a.keysOf) == 2 * rows;
+  for (size_t i = 0; fits && i < inputs.size(); ++i)
+    fits = inputs[i]->byteLength() >= uint64_t(elements[i]) * size;
+  if (!fits)
+    return invalidArgument("queries, keys and values of {} x {} x {}, {} x {} are expected", a.heads, a.queries,
+                           a.depth, a.keys, a.valueDepth);
+  KILN_ASSIGN_OR_RETURN(hal::Executable * kernels, rowExecutable());
+  AttentionTask task;
+  task.format = supportedFormat(a.type);
+  task.weighs = a.weighs;
+  task.width = widthOf(a.type);
+  task.heads = a.heads, task.queries = a.queries, task.keys = a.keys, task.depth = a.depth, task.columns = a.valueDepth;
+  task.scale = a.scale;
+  for (size_t i = 0; i < a.keysOf.size(); i += 2) {
+    const int64_t first = a.keysOf[i], end = a.keysOf[i + 1];
+    if (first >= end || end > a.keys)
+      return invalidArgument("keys {} to {} of {} are no range", first, end, a.keys);
+    if (a.weighs && end - first > AttentionTask::kMostKeys)
+      return unimplemented("devices weigh {} keys at most, not {}", AttentionTask::kMostKeys, end - first);
+  }
+  // Sums of the values before each key, and the largest magnitude of each column.
+  ValueSumsTask sums{task.format, a.heads, a.keys, a.valueDepth};
+  const uint64_t columns = uint64_t(a.heads * a.valueDepth);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> before,
+                        allocate(a.weighs ? 0 : columns * uint64_t(a.keys + 1) * sizeof(double)));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> largest, allocate(columns * sizeof(double)));
+  if (!a.weighs)
+    KILN_RETURN_IF_ERROR(
+        launch(*kernels, uint32_t(RowKernel::SumValues), sums, {inputs[2], before.get(), largest.get()}));
+  // What no block has written is wrong.
+  std::vector<uint32_t> wrong(size_t(task.blocks()), UINT32_MAX);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> keysOf, upload(std::span<const uint32_t>(a.keysOf)));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> counts, upload(std::span<const uint32_t>(wrong)));
+  KILN_RETURN_IF_ERROR(
+      launch(*kernels, uint32_t(RowKernel::CheckAttention), task,
+             {keysOf.get(), inputs[0], inputs[1], inputs[2], before.get(), largest.get(), &out, counts.get()}));
+  KILN_RETURN_IF_ERROR(counts->read(0, std::as_writable_bytes(std::span(wrong))));
+  if (std::ranges::find(wrong, UINT32_MAX) != wrong.end())
+    return internalError("the device {} left out queries that it was to check", device.uri());
+  return std::accumulate(wrong.begin(), wrong.end(), uint64_t(0));
+}
+
+Result<uint64_t> DeviceCheck::countWrongElements(const DeviceCase &subject, std::span<hal::Buffer *const> inputs,
+                                                 hal::Buffer &out) {
+  switch (subject.check) {
+  case DeviceCase::Check::Elements: return countWrongElements(subject.elements, inputs, out);
+  case DeviceCase::Check::Rows: return countWrongElements(subject.rows, inputs, out);
+  case DeviceCase::Check::Attention: return countWrongElements(subject.attention, inputs, out);
+  default: return internalError("a contraction is checked by its rows");
+  }
 }
 
 } // namespace kiln::measure::verify

@@ -53,10 +53,11 @@ KILN_KERNEL fill_operand(const FillTask *task, uint8_t *tensor, KILN_OTHER_PARAM
     if (line >= fill.lines)
       continue;
     const uint64_t ofLine = fill.isLhs ? fill.numbers.lhsLine(b, line) : fill.numbers.rhsLine(b, line);
+    const int64_t start = fill.layout.offset(b, line, 0);
     int64_t position = firstPosition + (fill.linesAreInner ? 0 : threadIndex());
     for (int64_t i = 0; i < FillTask::kPositions && position < fill.positions; ++i, position += step) {
       const int32_t value = fill.isLhs ? fill.numbers.lhsOf(ofLine, position) : fill.rhsAt(ofLine, position);
-      storeBits(tensor, fill.format, fill.layout.offset(b, line, position), encode(fill.format, value));
+      storeBits(tensor, fill.format, start + position * fill.layout.column, encode(fill.format, value));
     }
   }
 }
@@ -76,6 +77,8 @@ KILN_KERNEL project(const ProjectTask *task, const uint8_t *tensor, const int64_
   const ProjectTask &projection = *task;
   const DeviceMatrix &matrix = projection.matrix;
   const int64_t blocks = projection.blocksPerMatrix(), rowsPerBlock = projection.rowsPerBlock;
+  const bool isPatches = matrix.isPatches;
+  const int64_t step = matrix.layout.column;
   const int64_t lanes = kCheckThreads / rowsPerBlock;
   const int64_t lane = threadIndex() / rowsPerBlock;
   for (int64_t block = blockIndex(); block < projection.blocks(); block += blockCount()) {
@@ -84,12 +87,15 @@ KILN_KERNEL project(const ProjectTask *task, const uint8_t *tensor, const int64_
     bool good = true;
     if (row < projection.rows) {
       const int64_t *weights = vector + b * projection.vectorStride;
+      // Of what is no patch neighbours are as far apart everywhere.
+      const int64_t start = isPatches ? 0 : matrix.layout.offset(b, row, 0);
       for (int64_t column = lane; column < projection.columns;) {
         // An element of the field as three limbs, the products with each of which are added up by themselves.
         int64_t low = 0, middle = 0, high = 0;
         for (int64_t i = 0; i < kRun && column < projection.columns; ++i, column += lanes) {
           int32_t value = 0;
-          if (const int64_t at = matrix.offset(b, row, column); at >= 0)
+          const int64_t at = isPatches ? matrix.patches.offset(b, row, column) : start + column * step;
+          if (at >= 0)
             good &= decode(matrix.format, loadBits(tensor, matrix.format, at), value);
           const auto weight = uint64_t(weights[column]);
           low += int64_t(value) * int32_t(weight & kLimb);

@@ -13,6 +13,8 @@ uint64_t elementOf(const DeviceFormat &format, double number) {
   return format.isFloat ? roundedBits(format, number) : encode(format, int32_t(number));
 }
 
+KILN_SHARED double scores[AttentionTask::kMostKeys], errors[AttentionTask::kMostKeys];
+
 // exp of a number that is not above zero, within two roundings; 0 below the smallest normal number.
 double exponential(double x) {
   if (x < -708)
@@ -179,5 +181,82 @@ KILN_KERNEL check_rows(const RowsTask *task, const uint8_t *input, const uint8_t
     const uint32_t count = joined(flags, results.wrong, 1, [](uint32_t a, uint32_t b) { return a + b; });
     if (threadIndex() == 0)
       wrong[block] = count;
+  }
+}
+
+// A thread goes along the keys of a column of a head: `before` gets the sums of its values before each key, and behind
+// the last, and `largest` the largest magnitude of one.
+KILN_KERNEL sum_values(const ValueSumsTask *task, const uint8_t *values, double *before, double *largest,
+                       KILN_OTHER_PARAMETERS) {
+  const ValueSumsTask &of = *task;
+  const int64_t step = blockCount() * kCheckThreads;
+  for (int64_t at = blockIndex() * kCheckThreads + threadIndex(); at < of.heads * of.columns; at += step) {
+    const int64_t head = at / of.columns, column = at % of.columns;
+    double sum = 0, most = 0;
+    for (int64_t key = 0; key < of.keys; ++key) {
+      before[(head * (of.keys + 1) + key) * of.columns + column] = sum;
+      const double value =
+          numberOf(of.format, loadBits(values, of.format, (head * of.keys + key) * of.columns + column));
+      sum += value;
+      most = largerOf(most, magnitudeOf(value));
+    }
+    before[(head * (of.keys + 1) + of.keys) * of.columns + column] = sum;
+    largest[at] = most;
+  }
+}
+
+// A block has a query. `before` and `largest` are those of sum_values, where it takes means.
+KILN_KERNEL check_attention(const AttentionTask *task, const uint32_t *keysOf, const uint8_t *queries,
+                            const uint8_t *keys, const uint8_t *values, const double *before, const double *largest,
+                            const uint8_t *out, uint32_t *wrong, KILN_OTHER_PARAMETERS) {
+  const AttentionTask &a = *task;
+  auto number = [&](const uint8_t *tensor, int64_t element) {
+    return numberOf(a.format, loadBits(tensor, a.format, element));
+  };
+  for (int64_t row = blockIndex(); row < a.blocks(); row += blockCount()) {
+    const int64_t head = row / a.queries, first = keysOf[2 * row], count = int64_t(keysOf[2 * row + 1]) - first;
+    double magnitude = 0;
+    if (a.weighs) {
+      for (int64_t j = threadIndex(); j < count; j += kCheckThreads) {
+        const int64_t key = (head * a.keys + first + j) * a.depth;
+        double sum = 0, magnitudes = 0, terms = 0;
+        for (int64_t axis = 0; axis < a.depth; ++axis) {
+          const double product = number(queries, row * a.depth + axis) * number(keys, key + axis);
+          sum += product;
+          magnitudes += magnitudeOf(product);
+          terms += product != 0 ? 1 : 0;
+        }
+        scores[j] = sum * a.scale;
+        errors[j] = scoreError(terms, magnitudes, a.scale);
+      }
+      awaitBlock();
+      if (threadIndex() == 0)
+        weighKeys<KILN_SHARED double *>(scores, errors, count, exponential);
+      awaitBlock();
+    } else {
+      for (int64_t column = threadIndex(); column < a.columns; column += kCheckThreads)
+        magnitude = largerOf(magnitude, largest[head * a.columns + column]);
+      magnitude = joined(partial, magnitude, 1, [](double x, double y) { return largerOf(x, y); });
+    }
+    uint32_t mistakes = 0;
+    for (int64_t column = threadIndex(); column < a.columns; column += kCheckThreads) {
+      Expectation expected;
+      if (a.weighs) {
+        for (int64_t j = 0; j < count; ++j)
+          addWeighed(expected, scores[j], errors[j], number(values, (head * a.keys + first + j) * a.columns + column));
+        expected = weighedElement(a.width, expected);
+      } else {
+        const int64_t from = head * (a.keys + 1) + first;
+        const double mean =
+            (before[(from + count) * a.columns + column] - before[from * a.columns + column]) / double(count);
+        expected =
+            meanOfEqual(a.width, uint64_t(count), mean, numberOf(a.format, roundedBits(a.format, mean)), magnitude);
+      }
+      const double actual = number(out, row * a.columns + column);
+      mistakes += isRight(a.width.largest, /*mayFlush=*/true, expected, actual) ? 0 : 1;
+    }
+    const uint32_t all = joined(flags, mistakes, 1, [](uint32_t x, uint32_t y) { return x + y; });
+    if (threadIndex() == 0)
+      wrong[row] = all;
   }
 }

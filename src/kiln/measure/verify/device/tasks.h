@@ -43,9 +43,13 @@ struct FillTask {
   int64_t blocks() const { return batch * lineBlocks() * positionBlocks(); }
 
   int32_t rhsAt(uint64_t line, int64_t position) const {
-    const int64_t inside = tapsAreInner ? taps : positions / taps;
-    const int64_t outer = position / inside, inner = position % inside;
-    return tapsAreInner ? numbers.rhsOf(line, inner, outer) : numbers.rhsOf(line, outer, inner);
+    int64_t tap = 0, inReduction = position;
+    if (taps > 1) {
+      const int64_t inside = tapsAreInner ? taps : positions / taps;
+      tap = tapsAreInner ? position % inside : position / inside;
+      inReduction = tapsAreInner ? position / inside : position % inside;
+    }
+    return numbers.rhsOf(line, tap, inReduction);
   }
 };
 
@@ -191,13 +195,34 @@ struct RowsTask {
   int64_t blocks() const { return (rows + rowsPerBlock - 1) / rowsPerBlock; }
 };
 
+// Attention of which the keys of each query that count are known: see DeviceAttention.
+struct ValueSumsTask {
+  DeviceFormat format;
+  int64_t heads = 0, keys = 0, columns = 0; // columns of values
+
+  // A thread has a column of a head.
+  int64_t blocks() const { return (heads * columns + kCheckThreads - 1) / kCheckThreads; }
+};
+struct AttentionTask {
+  static constexpr int64_t kMostKeys = 1024; // that a query weighs
+  DeviceFormat format;
+  bool weighs = false;
+  NumberWidth width;
+  int64_t heads = 0, queries = 0, keys = 0, depth = 0, columns = 0;
+  double scale = 0;
+
+  // A block has a query.
+  int64_t blocks() const { return heads * queries; }
+};
+
 // The host and the device agree on where fields lie.
 static_assert(sizeof(InputNumbers) == 168 && sizeof(DeviceFormat) == 20 && sizeof(FillTask) == 272 &&
               sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 256 && sizeof(ScaledFillTask) == 88 &&
               sizeof(UnitNumbers) == 24 && sizeof(UnitFillTask) == 56 && sizeof(ScatterTask) == 32 &&
               sizeof(DeviceMatrix) == 216 && sizeof(DotTask) == 448 && sizeof(PickTask) == 224 &&
               sizeof(RangeTask) == 480 && sizeof(ElementsTask) == 104 && sizeof(PatternRange) == 12 &&
-              sizeof(RowNumbers) == 72 && sizeof(RowFillTask) == 112 && sizeof(RowsTask) == 112);
+              sizeof(RowNumbers) == 72 && sizeof(RowFillTask) == 112 && sizeof(RowsTask) == 112 &&
+              sizeof(ValueSumsTask) == 48 && sizeof(AttentionTask) == 88);
 
 } // namespace kiln::measure::verify
 

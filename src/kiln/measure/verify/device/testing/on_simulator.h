@@ -97,13 +97,12 @@ inline Result<bool> isRightOnDevice(hal::Device &device, DeviceCheck &check, con
     return wrong.empty();
   }
   case DeviceCase::Check::Elements:
+  case DeviceCase::Check::Attention:
   case DeviceCase::Check::Rows: {
     Ref<hal::Buffer> third = bufferOf(device, inputs.back());
     hal::Buffer *const all[] = {lhs.get(), rhs.get(), third.get()};
     const auto ofCase = std::span(all).first(inputs.size());
-    KILN_ASSIGN_OR_RETURN(const uint64_t wrong, subject.check == DeviceCase::Check::Rows
-                                                    ? check.countWrongElements(subject.rows, ofCase, *out)
-                                                    : check.countWrongElements(subject.elements, ofCase, *out));
+    KILN_ASSIGN_OR_RETURN(const uint64_t wrong, check.countWrongElements(subject, ofCase, *out));
     return wrong == 0;
   }
   }
