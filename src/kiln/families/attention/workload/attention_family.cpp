@@ -10,7 +10,6 @@
 namespace kiln::families {
 
 using hal::ElementType;
-using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
