@@ -76,7 +76,8 @@ void Compiler::bindOptions(OptionBinder &binder) {
               "<module>_<executable>_<target>_benchmark.mlir");
   binder.flag("kiln-hal-dump-executable-intermediates-to", &dump.intermediates, "folder",
               "Write the steps of code generation: .ll, .bc, .s, .o");
-  binder.flag("kiln-hal-dump-executable-binaries-to", &dump.binaries, "folder", "Write what goes into the module: .so, and of GPUs .ptx or .cubin");
+  binder.flag("kiln-hal-dump-executable-binaries-to", &dump.binaries, "folder",
+              "Write what goes into the module: .so, and of GPUs .ptx or .cubin");
   binder.flag("kiln-hal-dump-executable-files-to", &dump.files, "folder", "All of these");
   for (const auto &backend : shared.backends.backends()) {
     binder.group(("Target " + backend->name()).str());

@@ -566,10 +566,10 @@ TEST_F(CudaSim, tensorMapsAreChecked) {
 TEST_F(CudaSim, parametersAreTheTables) {
   open("111");
   auto refusal = [&](std::string_view parameters) {
-    return std::string(load(fmt::format(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k({}) {{ ret; }}",
-                                        parameters))
-                           .status()
-                           .message());
+    return std::string(
+        load(fmt::format(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k({}) {{ ret; }}", parameters))
+            .status()
+            .message());
   };
   const std::string five = ".param .u64 b, .param .u64 x, .param .u64 y, .param .u64 z, ",
                     text = "executable 'test' cannot be used: the code of dispatch 'main_dispatch_0' takes other "
