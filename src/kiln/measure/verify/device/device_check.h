@@ -112,6 +112,8 @@ private:
   }
   template <typename T>
   Status launch(hal::Executable &of, uint32_t kernel, const T &task, std::initializer_list<hal::Buffer *> buffers);
+  // The sum of what the blocks of a launch count, each in its place of a buffer that is handed to it.
+  template <typename Launch> Result<uint64_t> sumOfBlocks(int64_t blocks, Launch launch);
   // What an input holds at an element, whose bytes are `expected`.
   Status compareBytes(std::string_view what, hal::Buffer &tensor, int64_t element, std::span<const uint8_t> expected);
   Result<hal::Executable *> rowExecutable(); // loaded when it is asked for

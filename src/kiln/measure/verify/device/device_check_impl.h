@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -76,6 +77,17 @@ template <typename T> Result<Ref<hal::Buffer>> DeviceCheck::upload(std::span<con
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, allocate(values.size_bytes()));
   KILN_RETURN_IF_ERROR(buffer->write(0, std::as_bytes(values)));
   return buffer;
+}
+
+template <typename Launch> Result<uint64_t> DeviceCheck::sumOfBlocks(int64_t blocks, Launch launch) {
+  // What no block has written is wrong.
+  std::vector<uint32_t> counts(size_t(blocks), UINT32_MAX);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> written, upload(std::span<const uint32_t>(counts)));
+  KILN_RETURN_IF_ERROR(launch(written.get()));
+  KILN_RETURN_IF_ERROR(written->read(0, std::as_writable_bytes(std::span(counts))));
+  if (std::ranges::find(counts, UINT32_MAX) != counts.end())
+    return internalError("the device {} left out elements that it was to check", device.uri());
+  return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
 }
 
 template <typename T>

@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 #include <iterator>
-#include <numeric>
 
 #include "kiln/measure/verify/device/device_check_impl.h"
 #include "kiln/measure/verify/device/kernels_ptx.h"
@@ -77,16 +76,10 @@ Result<uint64_t> DeviceCheck::countWrongElements(const DeviceRows &rows, std::sp
   task.epsilon = rows.epsilon;
   task.mayFlush = !rows.isReduction();
   task.rows = rows.rows, task.columns = rows.columns, task.inner = rows.inner;
-  // What no block has written is wrong.
-  std::vector<uint32_t> wrong(size_t(task.blocks()), UINT32_MAX);
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> counts, upload(std::span<const uint32_t>(wrong)));
-  KILN_RETURN_IF_ERROR(
-      launch(*kernels, uint32_t(RowKernel::Check), task,
-             {inputs.front(), inputs[std::min<size_t>(1, inputs.size() - 1)], inputs.back(), &out, counts.get()}));
-  KILN_RETURN_IF_ERROR(counts->read(0, std::as_writable_bytes(std::span(wrong))));
-  if (std::ranges::find(wrong, UINT32_MAX) != wrong.end())
-    return internalError("the device {} left out rows that it was to check", device.uri());
-  return std::accumulate(wrong.begin(), wrong.end(), uint64_t(0));
+  return sumOfBlocks(task.blocks(), [&](hal::Buffer *wrong) {
+    return launch(*kernels, uint32_t(RowKernel::Check), task,
+                  {inputs.front(), inputs[std::min<size_t>(1, inputs.size() - 1)], inputs.back(), &out, wrong});
+  });
 }
 
 Result<uint64_t> DeviceCheck::countWrongElements(const DeviceAttention &attention, std::span<hal::Buffer *const> inputs,
@@ -127,17 +120,11 @@ Result<uint64_t> DeviceCheck::countWrongElements(const DeviceAttention &attentio
   if (!a.weighs)
     KILN_RETURN_IF_ERROR(
         launch(*kernels, uint32_t(RowKernel::SumValues), sums, {inputs[2], before.get(), largest.get()}));
-  // What no block has written is wrong.
-  std::vector<uint32_t> wrong(size_t(task.blocks()), UINT32_MAX);
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> keysOf, upload(std::span<const uint32_t>(a.keysOf)));
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> counts, upload(std::span<const uint32_t>(wrong)));
-  KILN_RETURN_IF_ERROR(
-      launch(*kernels, uint32_t(RowKernel::CheckAttention), task,
-             {keysOf.get(), inputs[0], inputs[1], inputs[2], before.get(), largest.get(), &out, counts.get()}));
-  KILN_RETURN_IF_ERROR(counts->read(0, std::as_writable_bytes(std::span(wrong))));
-  if (std::ranges::find(wrong, UINT32_MAX) != wrong.end())
-    return internalError("the device {} left out queries that it was to check", device.uri());
-  return std::accumulate(wrong.begin(), wrong.end(), uint64_t(0));
+  return sumOfBlocks(task.blocks(), [&](hal::Buffer *wrong) {
+    return launch(*kernels, uint32_t(RowKernel::CheckAttention), task,
+                  {keysOf.get(), inputs[0], inputs[1], inputs[2], before.get(), largest.get(), &out, wrong});
+  });
 }
 
 Result<uint64_t> DeviceCheck::countWrongElements(const DeviceCase &subject, std::span<hal::Buffer *const> inputs,
