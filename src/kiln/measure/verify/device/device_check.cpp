@@ -14,13 +14,13 @@ namespace kiln::measure::verify {
 
 // In the order of DeviceCheck::Kernel; none has constants.
 static constexpr hal::ExpectedExport kKernels[] = {
-    {"fill_operand", 2, 0}, {"prefill_output", 2, 0}, {"project", 5, 0},     {"fill_scaled", 3, 0},
-    {"fill_units", 2, 0},   {"scatter", 4, 0},        {"dot_samples", 5, 0}, {"pick_samples", 4, 0},
-    {"check_ranges", 8, 0}, {"check_elements", 6, 0},
+    {"fill_operand", 2, 0}, {"prefill_output", 2, 0}, {"project", 4, 0},         {"fill_scaled", 3, 0},
+    {"fill_units", 2, 0},   {"scatter", 4, 0},        {"dot_samples", 5, 0},     {"pick_samples", 4, 0},
+    {"check_ranges", 8, 0}, {"check_elements", 6, 0}, {"project_patches", 4, 0},
 };
 
 Result<std::unique_ptr<DeviceCheck>> DeviceCheck::create(hal::Device &device) {
-  static_assert(std::size(kKernels) == size_t(Kernel::Elements) + 1);
+  static_assert(std::size(kKernels) == size_t(Kernel::ProjectPatches) + 1);
   auto check = std::unique_ptr<DeviceCheck>(new DeviceCheck(device));
   KILN_ASSIGN_OR_RETURN(check->executable,
                         loadDeviceCode(device, "verification", checkKernels(), kKernels, kCheckThreads));
@@ -145,26 +145,21 @@ Status DeviceCheck::prefill(const DeviceCase &subject, hal::Buffer &out) {
   return okStatus();
 }
 
-Result<DeviceCheck::Projected> DeviceCheck::project(const DeviceMatrix &matrix, int64_t batch, int64_t rows,
-                                                    int64_t columns, std::span<const int64_t> vector,
-                                                    int64_t vectorStride, hal::Buffer &tensor) {
+Result<RowSums> DeviceCheck::project(const DeviceMatrix &matrix, int64_t batch, int64_t rows, int64_t columns,
+                                     std::span<const int64_t> vector, int64_t vectorStride, hal::Buffer &tensor) {
   ProjectTask task;
   task.matrix = matrix;
   const Layout layout = matrix.isPatches ? matrix.patches.pixels() : matrix.layout;
   task.rowsPerBlock = rowsOfBlock(columns, /*rowsAreInner=*/layout.row < layout.column);
   task.batch = batch, task.rows = rows, task.columns = columns;
   task.vectorStride = vectorStride;
-  Projected projected;
-  projected.elements.resize(batch * rows);
-  // What no block has written is wrong.
-  projected.bad.assign(batch * rows, UINT32_MAX);
+  RowSums projected(size_t(batch * rows), ProjectTask::kUnwritten);
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> weights, upload(vector));
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> elements, allocate(projected.elements.size() * sizeof(int64_t)));
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> bad, upload(std::span<const uint32_t>(projected.bad)));
-  KILN_RETURN_IF_ERROR(launch(Kernel::Project, task, {&tensor, weights.get(), elements.get(), bad.get()}));
-  KILN_RETURN_IF_ERROR(elements->read(0, std::as_writable_bytes(std::span(projected.elements))));
-  KILN_RETURN_IF_ERROR(bad->read(0, std::as_writable_bytes(std::span(projected.bad))));
-  if (std::ranges::find(projected.bad, UINT32_MAX) != projected.bad.end())
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> elements, upload(std::span<const int64_t>(projected)));
+  KILN_RETURN_IF_ERROR(launch(matrix.isPatches ? Kernel::ProjectPatches : Kernel::Project, task,
+                              {&tensor, weights.get(), elements.get()}));
+  KILN_RETURN_IF_ERROR(elements->read(0, std::as_writable_bytes(std::span(projected))));
+  if (std::ranges::find(projected, ProjectTask::kUnwritten) != projected.end())
     return internalError("the device {} left out rows that it was to check", device.uri());
   return projected;
 }
@@ -173,19 +168,19 @@ Result<RowSums> DeviceCheck::expect(const DeviceCase &subject, hal::Buffer &lhs,
   const Contraction &c = subject.contraction;
   KILN_RETURN_IF_ERROR(matches(subject, lhs, rhs));
   const RowWeights weights = rowWeights(subject.columns, subject.seed, c.n);
-  KILN_ASSIGN_OR_RETURN(Projected ofRhs,
+  KILN_ASSIGN_OR_RETURN(RowSums ofRhs,
                         project(matrixOf(c.rhs, c.rhsLayout), c.batch, c.k, c.n, weights.ofSums, 0, rhs));
-  KILN_ASSIGN_OR_RETURN(Projected ofLhs, project(lhsOf(subject), c.batch, c.m, c.k, ofRhs.elements, c.k, lhs));
-  auto holdsOthers = [](const Projected &operand) {
-    return std::ranges::any_of(operand.bad, [](uint32_t bad) { return bad != 0; });
+  KILN_ASSIGN_OR_RETURN(RowSums ofLhs, project(lhsOf(subject), c.batch, c.m, c.k, ofRhs, c.k, lhs));
+  auto holdsOthers = [](const RowSums &operand) {
+    return std::ranges::find(operand, ProjectTask::kBad) != operand.end();
   };
   if (holdsOthers(ofRhs) || holdsOthers(ofLhs))
     return invalidArgument("{} holds something else than integers after the run; exact verification needs the inputs "
                            "that it makes",
                            holdsOthers(ofLhs) ? "lhs" : "rhs");
-  for (int64_t &element : ofLhs.elements)
+  for (int64_t &element : ofLhs)
     element = reduce(weights.bias + element);
-  return std::move(ofLhs.elements);
+  return ofLhs;
 }
 
 Result<std::vector<WrongLines>> DeviceCheck::findWrongRows(const DeviceCase &subject, const RowSums &expected,
@@ -196,15 +191,15 @@ Result<std::vector<WrongLines>> DeviceCheck::findWrongRows(const DeviceCase &sub
   outputAlone.lhsLayout = outputAlone.rhsLayout = {};
   KILN_RETURN_IF_ERROR(outputAlone.validate(sizeof(uint64_t), sizeof(uint64_t), out.byteLength()));
   const RowWeights weights = rowWeights(subject.columns, subject.seed, c.n);
-  KILN_ASSIGN_OR_RETURN(Projected actual,
+  KILN_ASSIGN_OR_RETURN(const RowSums actual,
                         project(matrixOf(c.result, c.outLayout), c.batch, c.m, c.n, weights.ofOutputs, 0, out));
-  if (expected.size() != actual.elements.size())
-    return invalidArgument("{} rows are expected of an output with {}", expected.size(), actual.elements.size());
+  if (expected.size() != actual.size())
+    return invalidArgument("{} rows are expected of an output with {}", expected.size(), actual.size());
   std::vector<WrongLines> wrong;
   for (int64_t b = 0; b < c.batch; ++b) {
     WrongLines lines{b, {}, {}};
     for (int64_t i = 0; i < c.m; ++i)
-      if (const int64_t row = b * c.m + i; actual.bad[row] != 0 || actual.elements[row] != expected[row])
+      if (const int64_t row = b * c.m + i; actual[row] != expected[row])
         lines.rows.push_back(i);
     if (!lines.rows.empty())
       wrong.push_back(std::move(lines));

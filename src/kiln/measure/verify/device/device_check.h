@@ -88,10 +88,18 @@ private:
   // Whether the inputs have the bytes that are read.
   static Status matches(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
   enum class RowKernel : uint32_t { Fill, Check, SumValues, CheckAttention };
-  enum class Kernel : uint32_t { Fill, Prefill, Project, FillScaled, FillUnits, Scatter, Dot, Pick, Ranges, Elements };
-  struct Projected {
-    std::vector<int64_t> elements;
-    std::vector<uint32_t> bad;
+  enum class Kernel : uint32_t {
+    Fill,
+    Prefill,
+    Project,
+    FillScaled,
+    FillUnits,
+    Scatter,
+    Dot,
+    Pick,
+    Ranges,
+    Elements,
+    ProjectPatches
   };
   explicit DeviceCheck(hal::Device &device) : device(device) {}
 
@@ -118,8 +126,8 @@ private:
   Status compareBytes(std::string_view what, hal::Buffer &tensor, int64_t element, std::span<const uint8_t> expected);
   Result<hal::Executable *> rowExecutable(); // loaded when it is asked for
   // Of `vectorStride` 0, the same vector for all batches.
-  Result<Projected> project(const DeviceMatrix &matrix, int64_t batch, int64_t rows, int64_t columns,
-                            std::span<const int64_t> vector, int64_t vectorStride, hal::Buffer &tensor);
+  Result<RowSums> project(const DeviceMatrix &matrix, int64_t batch, int64_t rows, int64_t columns,
+                          std::span<const int64_t> vector, int64_t vectorStride, hal::Buffer &tensor);
 
   hal::Device &device;
   Ref<hal::Executable> executable, ofRows;

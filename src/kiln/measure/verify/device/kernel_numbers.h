@@ -27,13 +27,32 @@ inline void awaitBlock() {
   __nvvm_bar_sync(0);
 }
 
-inline uint64_t loadBits(const uint8_t *tensor, const DeviceFormat &format, int64_t element) {
-  switch (format.bytes) {
-  case 1: return tensor[element];
-  case 2: return reinterpret_cast<const uint16_t *>(tensor)[element];
-  case 4: return reinterpret_cast<const uint32_t *>(tensor)[element];
-  default: return reinterpret_cast<const uint64_t *>(tensor)[element];
+template <int kBytes> uint64_t loadBits(const uint8_t *tensor, int64_t element) {
+  if constexpr (kBytes == 1)
+    return tensor[element];
+  else if constexpr (kBytes == 2)
+    return reinterpret_cast<const uint16_t *>(tensor)[element];
+  else if constexpr (kBytes == 4)
+    return reinterpret_cast<const uint32_t *>(tensor)[element];
+  else
+    return reinterpret_cast<const uint64_t *>(tensor)[element];
+}
+
+// Calls `work` with an object whose kBytes is that number, known when this is compiled.
+template <int kNumber> struct Bytes {
+  static constexpr int kBytes = kNumber;
+};
+template <typename Work> auto withBytes(int32_t bytes, Work work) {
+  switch (bytes) {
+  case 1: return work(Bytes<1>());
+  case 2: return work(Bytes<2>());
+  case 4: return work(Bytes<4>());
+  default: return work(Bytes<8>());
   }
+}
+
+inline uint64_t loadBits(const uint8_t *tensor, const DeviceFormat &format, int64_t element) {
+  return withBytes(format.bytes, [&](auto known) { return loadBits<known.kBytes>(tensor, element); });
 }
 
 inline void storeBits(uint8_t *tensor, const DeviceFormat &format, int64_t element, uint64_t bits) {
@@ -45,63 +64,68 @@ inline void storeBits(uint8_t *tensor, const DeviceFormat &format, int64_t eleme
   }
 }
 
-// Of an integer of less than 31 bits, which no format here is too small for; where it has too few bits, the nearest
-// number, of two the even one.
-inline uint64_t encode(const DeviceFormat &format, int32_t value) {
-  if (!format.isFloat)
-    return uint64_t(int64_t(value));
+// Bits has room for the format's.
+template <typename Bits> Bits encodeFloat(const DeviceFormat &format, int32_t value) {
   if (value == 0)
     return 0;
-  const uint64_t magnitude = value < 0 ? uint64_t(-int64_t(value)) : uint64_t(value);
-  int32_t exponent = 63 - __builtin_clzll(magnitude);
+  const uint32_t magnitude = value < 0 ? uint32_t(-value) : uint32_t(value);
+  int32_t exponent = 31 - __builtin_clz(magnitude);
   const int32_t dropped = exponent - format.fractionBits;
-  uint64_t significand = 0;
+  Bits significand = 0;
   if (dropped <= 0) {
-    significand = magnitude << -dropped;
+    significand = Bits(magnitude) << -dropped;
   } else {
-    const uint64_t half = uint64_t(1) << (dropped - 1), rest = magnitude & (2 * half - 1);
+    const uint32_t half = uint32_t(1) << (dropped - 1), rest = magnitude & (2 * half - 1);
     significand = magnitude >> dropped;
     if (rest > half || (rest == half && (significand & 1)))
       ++significand;
     // Its fraction is zero then, and the exponent one more.
     exponent += int32_t(significand >> (format.fractionBits + 1));
   }
-  const uint64_t fraction = significand & ((uint64_t(1) << format.fractionBits) - 1);
-  const uint64_t sign = value < 0 ? uint64_t(1) << (format.exponentBits + format.fractionBits) : 0;
-  return sign | uint64_t(exponent + format.exponentOfOne) << format.fractionBits | fraction;
+  const Bits fraction = significand & ((Bits(1) << format.fractionBits) - 1);
+  const Bits sign = value < 0 ? Bits(1) << (format.exponentBits + format.fractionBits) : 0;
+  return sign | Bits(exponent + format.exponentOfOne) << format.fractionBits | fraction;
 }
 
-// False where the element is no integer or too large; the value is 0 then. Without branches, but for those that all
-// threads take alike.
-inline bool decode(const DeviceFormat &format, uint64_t bits, int32_t &value) {
-  if (!format.isFloat) {
-    const int32_t unused = 64 - 8 * format.bytes;
-    value = format.isSigned ? int32_t(int64_t(bits << unused) >> unused) : int32_t(bits);
-    return true;
-  }
-  const uint64_t fractionMask = (uint64_t(1) << format.fractionBits) - 1, fraction = bits & fractionMask;
+// Of an integer of less than 31 bits, which no format here is too small for; where it has too few bits, the nearest
+// number, of two the even one.
+inline uint64_t encode(const DeviceFormat &format, int32_t value) {
+  if (!format.isFloat)
+    return uint64_t(int64_t(value));
+  return format.bytes == 8 ? encodeFloat<uint64_t>(format, value) : encodeFloat<uint32_t>(format, value);
+}
+
+template <typename Bits> bool decodeFloat(const DeviceFormat &format, Bits bits, int32_t &value) {
+  const Bits fractionMask = (Bits(1) << format.fractionBits) - 1, fraction = bits & fractionMask;
   const uint32_t largestExponent = (uint32_t(1) << format.exponentBits) - 1;
   const uint32_t exponentBits = uint32_t(bits >> format.fractionBits) & largestExponent;
   const bool isNumber = exponentBits != largestExponent || (!format.hasInfinity && fraction != fractionMask);
   // Of numbers below 1, beyond the largest one too.
   const uint32_t exponent = exponentBits - uint32_t(format.exponentOfOne);
-  const uint64_t significand = fraction | uint64_t(1) << format.fractionBits;
-  uint64_t magnitude = 0, dropped = 0;
-  if (format.bytes < 8) { // with room for all exponents of integers
-    const uint64_t shifted = significand << (exponent & 31);
-    magnitude = shifted >> format.fractionBits;
-    dropped = shifted & fractionMask;
-  } else {
-    const uint32_t unused = uint32_t(format.fractionBits) - (exponent & 31);
-    magnitude = significand >> unused;
-    dropped = significand & ((uint64_t(1) << unused) - 1);
-  }
-  const bool isInteger = isNumber && exponent <= 30 && dropped == 0 && magnitude <= uint64_t(kLargestInteger);
+  const int32_t below = format.fractionBits - int32_t(exponent & 31); // bits of the significand for parts of one
+  const int32_t right = below > 0 ? below : 0, left = right - below;
+  const Bits significand = fraction | Bits(1) << format.fractionBits;
+  const Bits magnitude = significand >> right << left, dropped = significand & ((Bits(1) << right) - 1);
+  const bool isInteger = isNumber && exponent <= 30 && dropped == 0 && magnitude <= Bits(kLargestInteger);
   const bool isZero = exponentBits == 0 && fraction == 0;
   const bool isNegative = bits >> (format.exponentBits + format.fractionBits) & 1;
   const int32_t number = isInteger ? int32_t(magnitude) : 0;
   value = isNegative ? -number : number;
   return isInteger || isZero;
+}
+
+// False where the element is no integer or too large; the value is 0 then. Without branches, but for those that all
+// threads take alike.
+template <int kBytes> bool decode(const DeviceFormat &format, uint64_t bits, int32_t &value) {
+  if (!format.isFloat) {
+    constexpr int32_t kUnused = 64 - 8 * kBytes;
+    value = format.isSigned ? int32_t(int64_t(bits << kUnused) >> kUnused) : int32_t(bits);
+    return true;
+  }
+  if constexpr (kBytes == 8)
+    return decodeFloat<uint64_t>(format, bits, value);
+  else
+    return decodeFloat<uint32_t>(format, uint32_t(bits), value);
 }
 
 // Of any float, or an integer.

@@ -9,14 +9,12 @@ using kiln::randomBits;
 
 namespace {
 
-using Int128 = __int128;
-
 constexpr int64_t kPrime = (int64_t(1) << 61) - 1;
 constexpr uint64_t kLimb = (uint64_t(1) << 21) - 1;
 // Products of an integer of 32 bits and a limb of 21, so many of which fit into 64 bits.
 constexpr int64_t kRun = 256;
 
-KILN_SHARED int64_t sums[kCheckThreads];
+KILN_SHARED int64_t sums[ProjectTask::kRowsOfThread * kCheckThreads];
 KILN_SHARED uint32_t flags[kCheckThreads];
 KILN_SHARED double exactSums[kCheckThreads], lostSums[kCheckThreads], magnitudes[kCheckThreads], squares[kCheckThreads];
 
@@ -30,18 +28,21 @@ struct ExactSum {
   }
 };
 
-// 2^61 is 1 in the field: what is above the lowest 61 bits is added to them, twice.
-int64_t reduce(Int128 sum) {
-  sum = (sum & kPrime) + (sum >> 61);
-  int64_t element = int64_t(sum & kPrime) + int64_t(sum >> 61);
-  if (element < 0)
-    element += kPrime;
-  return element >= kPrime ? element - kPrime : element;
+// Of the field's elements.
+int64_t added(int64_t a, int64_t b) {
+  const int64_t sum = a + b;
+  return sum >= kPrime ? sum - kPrime : sum;
+}
+// The element that an integer between -2^61 and 2^61 is, times 2^shift: 2^61 is 1 in the field, and bits come back in
+// below.
+int64_t elementOf(int64_t integer, int32_t shift) {
+  const int64_t element = integer < 0 ? integer + kPrime : integer;
+  return (element << shift & kPrime) | element >> (61 - shift);
 }
 
 } // namespace
 
-KILN_KERNEL fill_operand(const FillTask *task, uint8_t *tensor, KILN_OTHER_PARAMETERS) {
+KILN_KERNEL fill_operand(const FillTask *__restrict task, uint8_t *__restrict tensor, KILN_OTHER_PARAMETERS) {
   const FillTask &fill = *task;
   const int64_t positionBlocks = fill.positionBlocks(), lineBlocks = fill.lineBlocks();
   const int64_t step = fill.linesAreInner ? 1 : kCheckThreads;
@@ -62,7 +63,7 @@ KILN_KERNEL fill_operand(const FillTask *task, uint8_t *tensor, KILN_OTHER_PARAM
   }
 }
 
-KILN_KERNEL prefill_output(const PrefillTask *task, uint8_t *tensor, KILN_OTHER_PARAMETERS) {
+KILN_KERNEL prefill_output(const PrefillTask *__restrict task, uint8_t *__restrict tensor, KILN_OTHER_PARAMETERS) {
   const int64_t step = blockCount() * kCheckThreads;
   for (int64_t element = blockIndex() * kCheckThreads + threadIndex(); element < task->elements; element += step)
     storeBits(tensor, task->format, element,
@@ -71,60 +72,99 @@ KILN_KERNEL prefill_output(const PrefillTask *task, uint8_t *tensor, KILN_OTHER_
                               : encode(task->format, InputNumbers::prefill(uint64_t(element))));
 }
 
-// `bad` says of each row whether it holds something that is no integer.
-KILN_KERNEL project(const ProjectTask *task, const uint8_t *tensor, const int64_t *vector, int64_t *result,
-                    uint32_t *bad, KILN_OTHER_PARAMETERS) {
-  const ProjectTask &projection = *task;
+namespace {
+
+// Rows of a matrix whose elements have so many bytes. A thread has several rows at once, as an element of the vector is
+// taken apart for all of them.
+template <int kBytes, bool kIsPatches>
+void projectRows(const ProjectTask &projection, const uint8_t *tensor, const int64_t *vector, int64_t *result) {
+  constexpr int kRows = kIsPatches ? 1 : ProjectTask::kRowsOfThread;
   const DeviceMatrix &matrix = projection.matrix;
-  const int64_t blocks = projection.blocksPerMatrix(), rowsPerBlock = projection.rowsPerBlock;
-  const bool isPatches = matrix.isPatches;
+  const DeviceFormat format = matrix.format;
+  const int64_t rows = projection.rows, columns = projection.columns, rowsPerBlock = projection.rowsPerBlock;
+  const int64_t blocks = projection.blocksPerMatrix(), allBlocks = projection.blocks();
   const int64_t step = matrix.layout.column;
-  const int64_t lanes = kCheckThreads / rowsPerBlock;
-  const int64_t lane = threadIndex() / rowsPerBlock;
-  for (int64_t block = blockIndex(); block < projection.blocks(); block += blockCount()) {
-    const int64_t b = block / blocks, row = block % blocks * rowsPerBlock + threadIndex() % rowsPerBlock;
-    int64_t element = 0;
-    bool good = true;
-    if (row < projection.rows) {
-      const int64_t *weights = vector + b * projection.vectorStride;
+  const int64_t lanes = kCheckThreads / rowsPerBlock, lane = threadIndex() / rowsPerBlock;
+  for (int64_t block = blockIndex(); block < allBlocks; block += blockCount()) {
+    const int64_t b = block / blocks, firstRow = block % blocks * rowsPerBlock * kRows + threadIndex() % rowsPerBlock;
+    const int64_t *weights = vector + b * projection.vectorStride;
+    // Rows behind the last one are the last one.
+    int64_t ownRows[kRows], starts[kRows], elements[kRows];
+    bool good[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t row = firstRow + r * rowsPerBlock;
+      ownRows[r] = row < rows ? row : rows - 1;
       // Of what is no patch neighbours are as far apart everywhere.
-      const int64_t start = isPatches ? 0 : matrix.layout.offset(b, row, 0);
-      for (int64_t column = lane; column < projection.columns;) {
-        // An element of the field as three limbs, the products with each of which are added up by themselves.
-        int64_t low = 0, middle = 0, high = 0;
-        for (int64_t i = 0; i < kRun && column < projection.columns; ++i, column += lanes) {
-          int32_t value = 0;
-          const int64_t at = isPatches ? matrix.patches.offset(b, row, column) : start + column * step;
-          if (at >= 0)
-            good &= decode(matrix.format, loadBits(tensor, matrix.format, at), value);
-          const auto weight = uint64_t(weights[column]);
-          low += int64_t(value) * int32_t(weight & kLimb);
-          middle += int64_t(value) * int32_t(weight >> 21 & kLimb);
-          high += int64_t(value) * int32_t(weight >> 42);
-        }
-        element = reduce(Int128(element) + low + (Int128(middle) << 21) + (Int128(high) << 42));
-      }
+      starts[r] = kIsPatches ? 0 : matrix.layout.offset(b, ownRows[r], 0);
+      elements[r] = 0;
+      good[r] = true;
     }
-    sums[threadIndex()] = element;
-    flags[threadIndex()] = good ? 0 : 1;
+    for (int64_t column = lane; column < columns;) {
+      // An element of the field as three limbs, the products with each of which are added up by themselves.
+      int64_t low[kRows] = {}, middle[kRows] = {}, high[kRows] = {};
+      const int64_t left = (columns - column + lanes - 1) / lanes;
+      const auto run = int32_t(left < kRun ? left : kRun);
+      for (int32_t i = 0; i < run; ++i, column += lanes) {
+        const auto weight = uint64_t(weights[column]);
+        const auto lowLimb = int32_t(weight & kLimb), middleLimb = int32_t(weight >> 21 & kLimb),
+                   highLimb = int32_t(weight >> 42);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          int32_t value = 0;
+          if constexpr (kIsPatches) {
+            if (const int64_t at = matrix.patches.offset(b, ownRows[r], column); at >= 0)
+              good[r] &= decode<kBytes>(format, loadBits<kBytes>(tensor, at), value);
+          } else {
+            good[r] &= decode<kBytes>(format, loadBits<kBytes>(tensor, starts[r] + column * step), value);
+          }
+          low[r] += int64_t(value) * lowLimb;
+          middle[r] += int64_t(value) * middleLimb;
+          high[r] += int64_t(value) * highLimb;
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+        elements[r] =
+            added(added(elements[r], elementOf(low[r], 0)), added(elementOf(middle[r], 21), elementOf(high[r], 42)));
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      sums[r * kCheckThreads + threadIndex()] = good[r] ? elements[r] : ProjectTask::kBad;
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
       awaitBlock();
-      if (lane < half) {
-        const int64_t other = threadIndex() + half * rowsPerBlock;
-        sums[threadIndex()] = reduce(Int128(sums[threadIndex()]) + sums[other]);
-        flags[threadIndex()] = flags[threadIndex()] | flags[other];
+      for (int r = 0; r < kRows && lane < half; ++r) {
+        const int64_t at = r * kCheckThreads + threadIndex();
+        const int64_t own = sums[at], other = sums[at + half * rowsPerBlock];
+        sums[at] = own < 0 || other < 0 ? ProjectTask::kBad : added(own, other);
       }
     }
-    if (lane == 0 && row < projection.rows) {
-      result[b * projection.rows + row] = sums[threadIndex()];
-      bad[b * projection.rows + row] = flags[threadIndex()];
-    }
-    // The next row's numbers come where these are.
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      if (const int64_t row = firstRow + r * rowsPerBlock; lane == 0 && row < rows)
+        result[b * rows + row] = sums[r * kCheckThreads + threadIndex()];
+    // The next rows' numbers come where these are.
     awaitBlock();
   }
 }
 
-KILN_KERNEL fill_scaled(const ScaledFillTask *task, const uint8_t *numbers, uint8_t *tensor, KILN_OTHER_PARAMETERS) {
+} // namespace
+
+KILN_KERNEL project(const ProjectTask *__restrict task, const uint8_t *__restrict tensor,
+                    const int64_t *__restrict vector, int64_t *__restrict result, KILN_OTHER_PARAMETERS) {
+  withBytes(task->matrix.format.bytes,
+            [&](auto known) { projectRows<known.kBytes, false>(*task, tensor, vector, result); });
+}
+
+// Apart from the others, as it takes more registers.
+KILN_KERNEL project_patches(const ProjectTask *__restrict task, const uint8_t *__restrict tensor,
+                            const int64_t *__restrict vector, int64_t *__restrict result, KILN_OTHER_PARAMETERS) {
+  withBytes(task->matrix.format.bytes,
+            [&](auto known) { projectRows<known.kBytes, true>(*task, tensor, vector, result); });
+}
+
+KILN_KERNEL fill_scaled(const ScaledFillTask *__restrict task, const uint8_t *__restrict numbers,
+                        uint8_t *__restrict tensor, KILN_OTHER_PARAMETERS) {
   const ScaledFillTask &fill = *task;
   const int64_t matrix = fill.rows * fill.columns, all = fill.batch * matrix, step = blockCount() * kCheckThreads;
   for (int64_t at = blockIndex() * kCheckThreads + threadIndex(); at < all; at += step) {

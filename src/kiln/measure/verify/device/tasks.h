@@ -60,7 +60,8 @@ struct PrefillTask {
   bool zeros = false;
   int64_t elements = 0;
 
-  int64_t blocks() const { return (elements + kCheckThreads - 1) / kCheckThreads; }
+  static constexpr int64_t kElements = 8; // of a thread
+  int64_t blocks() const { return (elements + kElements * kCheckThreads - 1) / (kElements * kCheckThreads); }
 };
 
 // Matrices, of which those of patches read zero in the padding.
@@ -77,14 +78,20 @@ struct DeviceMatrix {
 };
 
 // Matrices times vectors in the field of 2^61-1 elements: element (b, row) of the result is the sum over columns of the
-// matrix's integer times element b * vectorStride + column of the vector.
+// matrix's integer times element b * vectorStride + column of the vector. kBad where the row holds something that is no
+// integer.
 struct ProjectTask {
+  static constexpr int32_t kRowsOfThread = 2; // but for patches
+  static constexpr int64_t kBad = -1, kUnwritten = -2;
   DeviceMatrix matrix;
-  int32_t rowsPerBlock = 1; // a power of two; the block's other threads share a row's columns
+  // Of the block's threads, a power of two, each of which has kRowsOfThread as far apart; the others share rows'
+  // columns.
+  int32_t rowsPerBlock = 1;
   int64_t batch = 0, rows = 0, columns = 0;
   int64_t vectorStride = 0;
 
-  int64_t blocksPerMatrix() const { return (rows + rowsPerBlock - 1) / rowsPerBlock; }
+  int64_t blocksPerMatrix() const { return (rows + rowsOfBlock() - 1) / rowsOfBlock(); }
+  int64_t rowsOfBlock() const { return int64_t(rowsPerBlock) * (matrix.isPatches ? 1 : kRowsOfThread); }
   int64_t blocks() const { return batch * blocksPerMatrix(); }
 };
 
