@@ -145,7 +145,7 @@ Result<measure::verify::DeviceElements> elementsOnDevice(const ElementwiseSpec &
       {"add", Rule::Add}, {"mul", Rule::Multiply}, {"relu", Rule::Relu}, {"sqrt", Rule::SquareRoot}};
   const auto *rule = std::ranges::find(kRules, spec.op->name, &std::pair<std::string_view, Rule>::first);
   if (rule == std::end(kRules))
-    return unimplemented("devices have no {} of f64", spec.op->name);
+    return unimplemented("no kernel checks {} in f64 on a device", spec.op->name);
   elements.rule = rule->second;
   return elements;
 }

@@ -80,7 +80,8 @@ public:
   // Of any case without a contraction.
   Result<uint64_t> countWrongElements(const DeviceCase &subject, std::span<hal::Buffer *const> inputs,
                                       hal::Buffer &out);
-  // As checkPlanted, of an output of so many elements of the type: `count` counts the wrong ones.
+  // As checkPlanted, of an output of so many elements of the type: `count` counts the wrong ones. Unimplemented where
+  // anything is right.
   Status checkPlantedElement(ElementType type, uint64_t elements, uint64_t planted, hal::Buffer &out,
                              const std::function<Result<uint64_t>()> &count);
 

@@ -19,7 +19,7 @@ Result<uint64_t> DeviceCheck::countWrongElements(const DeviceElements &elements,
                                                  hal::Buffer &out) {
   using Rule = DeviceElements::Rule;
   ElementsTask task;
-  if (!formatOf(elements.type))
+  if (!formatOf(elements.type) || !formatOf(elements.type)->hasInfinity)
     return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(elements.type));
   task.format = supportedFormat(elements.type);
   task.rule = int32_t(elements.rule);
@@ -42,32 +42,35 @@ Result<uint64_t> DeviceCheck::countWrongElements(const DeviceElements &elements,
   });
 }
 
-// All bits of an element are turned over, which makes another number of it, or no number. Where anything is right, the
-// next one is taken.
+// All bits of an element are turned over, which makes another number of it, or all are set, which makes no number of a
+// float. Where anything is right, the next element is taken. Where that holds for all elements the host is to check.
 Status DeviceCheck::checkPlantedElement(ElementType type, uint64_t elements, uint64_t planted, hal::Buffer &out,
                                         const std::function<Result<uint64_t>()> &count) {
   constexpr uint64_t kTries = 64;
   if (planted >= elements)
     return outOfRange("element {} of {} was to be wrong", planted, elements);
   const uint64_t size = hal::elementTypeByteSize(type);
+  using Bits = std::array<std::byte, sizeof(uint64_t)>;
   for (uint64_t tried = 0; tried < std::min(kTries, elements); ++tried) {
     const uint64_t byte = (planted + tried) % elements * size;
-    std::array<std::byte, sizeof(uint64_t)> bits;
-    auto flip = [&] {
-      for (std::byte &each : bits)
-        each = ~each;
-      return out.write(byte, std::span(bits).first(size));
-    };
-    KILN_RETURN_IF_ERROR(out.read(byte, std::span(bits).first(size)));
-    KILN_RETURN_IF_ERROR(flip());
-    Result<uint64_t> wrong = count();
-    KILN_RETURN_IF_ERROR(flip());
-    KILN_RETURN_IF_ERROR(wrong.status());
-    if (*wrong == 1)
-      return okStatus();
-    if (*wrong > 1)
-      break;
+    Bits right, turned, set;
+    KILN_RETURN_IF_ERROR(out.read(byte, std::span(right).first(size)));
+    std::ranges::transform(right, turned.begin(), [](std::byte each) { return ~each; });
+    set.fill(std::byte(0xFF));
+    for (const Bits &bits : {turned, set}) {
+      KILN_RETURN_IF_ERROR(out.write(byte, std::span(bits).first(size)));
+      Result<uint64_t> wrong = count();
+      KILN_RETURN_IF_ERROR(out.write(byte, std::span(right).first(size)));
+      KILN_RETURN_IF_ERROR(wrong.status());
+      if (*wrong == 1)
+        return okStatus();
+      if (*wrong > 1)
+        return internalError("the check on {} sees {} wrong elements of the output, where one was made so",
+                             device.uri(), *wrong);
+    }
   }
+  if (elements <= kTries)
+    return unimplemented("whatever is planted in the {} elements of the output counts as right", elements);
   return internalError("the check on {} does not see that element {} of the output is wrong, where it was made so",
                        device.uri(), planted);
 }

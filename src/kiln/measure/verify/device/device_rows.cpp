@@ -23,7 +23,7 @@ Result<hal::Executable *> DeviceCheck::rowExecutable() {
 
 static Status haveRows(const DeviceRows &rows, std::span<hal::Buffer *const> inputs) {
   for (ElementType type : {rows.type, rows.result})
-    if (!formatOf(type))
+    if (!formatOf(type) || !formatOf(type)->hasInfinity)
       return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(type));
   if (rows.rows < 0 || rows.columns < 1 || rows.inner < 1 || inputs.empty() || inputs.size() != rows.inputs.size())
     return invalidArgument("{} inputs are expected, of {} rows of {} columns", rows.inputs.size(), rows.rows,

@@ -157,7 +157,7 @@ inline int64_t orderOf(const DeviceFormat &format, uint64_t bits) {
   return bits & sign ? -magnitude : magnitude;
 }
 
-// The nearest number of the format, of two the even one: its bits. Of NaN, any.
+// The nearest number of the format, which has infinities, of two the even one: its bits. Of NaN, any.
 inline uint64_t roundedBits(const DeviceFormat &format, double number) {
   const uint64_t bits = __builtin_bit_cast(uint64_t, number);
   if (format.bytes == 8)
