@@ -68,9 +68,10 @@ coverage: setup ## print which lines the fuzzers reach, from the corpus and what
 	@tests/fuzz/run --coverage --build build-coverage --grown build-fuzz/fuzz/corpus
 
 # Needs PyPI. The tests that use these packages are skipped where they are not there.
-$(BUILD)/peers/installed: python/peers.txt
+$(BUILD)/peers/installed: python/peers.txt python/models.txt
 	python3 -m venv $(BUILD)/peers
-	$(BUILD)/peers/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	$(BUILD)/peers/bin/pip install --quiet --disable-pip-version-check --requirement python/peers.txt
+	$(BUILD)/peers/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement python/models.txt
 	@touch $@
 
 peers: $(BUILD)/peers/installed ## install the libraries that the lab compares with: oneDNN, MKL, OpenBLAS, ONNX Runtime, IREE

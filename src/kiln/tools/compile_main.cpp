@@ -4,6 +4,7 @@
 
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
+#include "kiln/compiler/Input/Onnx/OnnxImport.h"
 #include "kiln/compiler/Pipeline/Fingerprint.h"
 #include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
@@ -78,7 +79,8 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
               "{\"input\": \"x.mlir\", \"output\": \"x.vmfb\"}, and a line of standard output answers");
   binder.flag(
       "kiln-input-type", &options.inputType, "name",
-      "auto, none, tosa or stablehlo: Kiln reads linalg on tensors, and TOSA and StableHLO where a program has them");
+      "auto, none, tosa, stablehlo or onnx: Kiln reads linalg on tensors, and TOSA and StableHLO where a program has "
+      "them; a file that starts as an ONNX model does is imported first");
   binder.action(
       "kiln-hal-list-target-backends",
       [&compiler] {
@@ -95,8 +97,8 @@ int printHelp(const OptionBinder &binder) {
   help.paragraph("Usage: kiln-compile [flags] FILE");
   help.paragraph("");
   help.paragraph(
-      "Compiles a tensor program (MLIR: func, linalg on tensors, arith, math, scf) to a module file. FILE may be "
-      "-, standard input. A flag kiln-x may be written iree-x as well.");
+      "Compiles a tensor program (MLIR: func, linalg on tensors, arith, math, scf) or an ONNX model to a module file. "
+      "FILE may be -, standard input. A flag kiln-x may be written iree-x as well.");
   appendOptions(help, binder);
   help.heading("Phases, in their order");
   for (const Phase &phase : phases())
@@ -110,6 +112,7 @@ int printHelp(const OptionBinder &binder) {
   help.item("--help", "Prints this.");
   help.heading("Examples");
   help.command("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
+  help.command("kiln-compile --kiln-hal-target-backends=llvm-cpu model.onnx -o model.vmfb");
   help.command("kiln-compile --compile-to=flow matmul.mlir");
   return printText("kiln-compile", help.text());
 }
@@ -248,6 +251,11 @@ bool isOfWholeProgram(Location location, const llvm::SourceMgr &sources) {
   return place && place.getLine() == 0 && place.getFilename() == name;
 }
 
+// Whether a file is to be read as an ONNX model, which starts with the number of its format's version: no text does.
+bool isOnnx(StringRef inputType, StringRef file) {
+  return inputType == "onnx" || (inputType == "auto" && file.starts_with("\x08"));
+}
+
 // Says what is wrong on `errors`.
 bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_ptr<llvm::MemoryBuffer> source,
                     ToolOutput &out, llvm::raw_ostream &errors, bool isLast) {
@@ -276,9 +284,24 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   if (const llvm::MemoryBuffer *text = sources->getMemoryBuffer(sources->getMainFileID()); isBlank(text->getBuffer()))
     return report(invalidArgument("'{}' {}, so there is no program to compile", text->getBufferIdentifier().str(),
                                   text->getBufferSize() == 0 ? "is empty" : "holds only comments and white space"));
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context, /*verifyAfterParse=*/false));
-  if (!module || failed(guardVerifier(*module)) || failed(verify(*module)))
-    return false;
+  // Before the program, whose constants lie in it.
+  std::unique_ptr<onnx::Model> model;
+  OwningOpRef<ModuleOp> module;
+  if (const llvm::MemoryBuffer &file = *sources->getMemoryBuffer(sources->getMainFileID());
+      isOnnx(options.inputType, file.getBuffer())) {
+    Result<std::unique_ptr<onnx::Model>> read = onnx::parseModel(
+        std::as_bytes(std::span(file.getBufferStart(), file.getBufferSize())), file.getBufferIdentifier().str());
+    if (!read.ok())
+      return report(read.status());
+    model = std::move(*read);
+    module = onnx::importModel(*model, {}, context);
+    if (!module)
+      return false;
+  } else {
+    module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context, /*verifyAfterParse=*/false));
+    if (!module || failed(guardVerifier(*module)) || failed(verify(*module)))
+      return false;
+  }
   Compilation compilation(compiler, options, context);
   bool compiled = succeeded(compilation.run(*module, out));
   if (Status status = compiled ? out.commit() : out.status(); !status.ok())
@@ -333,10 +356,10 @@ int kiln::compileMain(int argc, char **argv, void (*registerBackends)(TargetBack
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();
 
-  if (!llvm::is_contained({"auto", "none", "tosa", "stablehlo"}, options.inputType))
-    return report(
-        unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors, TOSA and StableHLO (auto)",
-                      options.inputType));
+  if (!llvm::is_contained({"auto", "none", "tosa", "stablehlo", "onnx"}, options.inputType))
+    return report(unimplemented(
+        "--iree-input-type={} is not supported; Kiln reads linalg on tensors, TOSA, StableHLO and ONNX (auto)",
+        options.inputType));
   if (options.serve)
     return serveCompilations(
         [&](std::unique_ptr<llvm::MemoryBuffer> source, const std::string &output, llvm::raw_ostream &errors) {

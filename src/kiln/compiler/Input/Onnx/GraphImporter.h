@@ -1,0 +1,42 @@
+// Of the importer: graphs, and the graphs within their nodes.
+#ifndef KILN_COMPILER_INPUT_ONNX_GRAPHIMPORTER_H
+#define KILN_COMPILER_INPUT_ONNX_GRAPHIMPORTER_H
+
+#include "kiln/compiler/Input/Onnx/Lowering.h"
+
+namespace kiln::onnx {
+
+// A node that could not be imported.
+struct Refusal {
+  std::string op, node, reason;
+};
+
+class GraphImporter {
+public:
+  GraphImporter(Emitter &e, const Model &model) : e(e), model(model) {}
+
+  // Nodes and constants, into the scope. What cannot be imported is noted as a refusal, and so is nothing that uses it.
+  void importGraph(const Graph &graph, Scope &scope);
+  Value constant(const Tensor &tensor);
+
+  std::vector<Refusal> refusals;
+
+private:
+  // In a function the attributes of the call.
+  struct Call {
+    const Function *function = nullptr;
+    llvm::ArrayRef<const Attribute *> attributes;
+  };
+  void importNodes(llvm::ArrayRef<Node> nodes, const Opsets &opsets, Scope &scope, const Call &call);
+  mlir::LogicalResult importNode(NodeLowering &lowering);
+  mlir::LogicalResult importCall(const Function &function, NodeLowering &lowering);
+  const Function *findFunction(const Node &node) const;
+
+  Emitter &e;
+  const Model &model;
+  int depth = 0; // of calls
+};
+
+} // namespace kiln::onnx
+
+#endif // KILN_COMPILER_INPUT_ONNX_GRAPHIMPORTER_H

@@ -1,0 +1,315 @@
+// Images of another size: Resize, Upsample.
+#include <cmath>
+
+#include "kiln/compiler/Input/Onnx/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace kiln::onnx {
+
+namespace {
+
+// One dimension of it.
+struct Axis {
+  int64_t dim = 0;
+  OpFoldResult size; // of the result
+  mlir::Value scale; // f32: size of the result over that of the input
+  std::optional<double> knownScale;
+  mlir::Value roiStart, roiEnd; // f32; null without tf_crop_and_resize
+};
+
+class Resizer {
+public:
+  explicit Resizer(NodeLowering &n)
+      : n(n), e(n.e), mode(n.text("mode", "nearest")),
+        transformation(n.text("coordinate_transformation_mode", n.opset < 11 ? "asymmetric" : "half_pixel")),
+        rounding(n.text("nearest_mode", n.opset < 11 ? "floor" : "round_prefer_floor")),
+        antialias(n.integer("antialias", 0) != 0), excludesOutside(n.integer("exclude_outside", 0) != 0),
+        cubic(n.real("cubic_coeff_a", -0.75)), extrapolation(n.real("extrapolation_value", 0)) {}
+
+  FailureOr<Value> resize(Value value, ArrayRef<Axis> axes) {
+    if (mode != "nearest" && mode != "linear" && mode != "bilinear" && mode != "cubic")
+      return n.refuse("has the mode '" + Twine(StringRef(mode)) + "'");
+    for (const Axis &axis : axes) {
+      FailureOr<Value> next = along(value, axis);
+      if (failed(next))
+        return failure();
+      value = *next;
+    }
+    return value;
+  }
+
+private:
+  // Where the result's place `at` lies in the input, as f32.
+  mlir::Value coordinate(Scalars &s, mlir::Value at, const Axis &axis, mlir::Value extent, mlir::Value size) {
+    Type f32 = s.b.getF32Type();
+    auto real = [&](mlir::Value index) { return s.toFloat(index, f32); };
+    auto number = [&](double x) { return s.constant(x, f32); };
+    mlir::Value x = real(at);
+    if (transformation == "asymmetric")
+      return s.div(x, axis.scale);
+    if (transformation == "align_corners") {
+      mlir::Value last = s.sub(size, s.index(1)), from = s.sub(extent, s.index(1));
+      mlir::Value isOne = s.equal(size, s.index(1));
+      mlir::Value moved = s.div(s.mul(x, real(from)), real(s.select(isOne, s.index(1), last)));
+      return s.select(isOne, number(0), moved);
+    }
+    if (transformation == "tf_crop_and_resize") {
+      mlir::Value from = real(s.sub(extent, s.index(1))), last = s.sub(size, s.index(1));
+      mlir::Value isOne = s.equal(size, s.index(1));
+      mlir::Value length = s.sub(axis.roiEnd, axis.roiStart);
+      mlir::Value moved = s.add(s.mul(axis.roiStart, from),
+                                s.div(s.mul(s.mul(x, length), from), real(s.select(isOne, s.index(1), last))));
+      mlir::Value middle = s.mul(number(0.5), s.mul(s.add(axis.roiStart, axis.roiEnd), from));
+      return s.select(isOne, middle, moved);
+    }
+    mlir::Value half = s.sub(s.div(s.add(x, number(0.5)), axis.scale), number(0.5));
+    if (transformation == "half_pixel_symmetric") {
+      // The middles of both lie upon each other though sizes are whole.
+      mlir::Value exact = s.mul(axis.scale, real(extent));
+      mlir::Value adjustment = s.div(real(size), exact), center = s.div(real(extent), number(2));
+      return s.add(s.mul(center, s.sub(number(1), adjustment)), half);
+    }
+    if (transformation == "pytorch_half_pixel")
+      return s.select(s.equal(size, s.index(1)), number(0), half);
+    return half;
+  }
+
+  mlir::Value nearest(Scalars &s, mlir::Value x) {
+    auto number = [&](double value) { return s.constant(value, s.b.getF32Type()); };
+    if (rounding == "floor")
+      return s.make<math::FloorOp>(x);
+    if (rounding == "ceil")
+      return s.make<math::CeilOp>(x);
+    if (rounding == "round_prefer_ceil")
+      return s.make<math::FloorOp>(s.add(x, number(0.5)));
+    return s.make<math::CeilOp>(s.sub(x, number(0.5)));
+  }
+
+  // Of a place that is `distance` away.
+  mlir::Value weight(Scalars &s, mlir::Value distance) {
+    Type f32 = s.b.getF32Type();
+    auto number = [&](double x) { return s.constant(x, f32); };
+    mlir::Value x = s.make<math::AbsFOp>(distance);
+    if (mode != "cubic")
+      return s.max(number(0), s.sub(number(1), x));
+    mlir::Value x2 = s.mul(x, x), x3 = s.mul(x2, x);
+    auto polynomial = [&](double a3, double a2, double a1, double a0) {
+      mlir::Value sum = s.add(s.mul(number(a3), x3), s.mul(number(a2), x2));
+      return s.add(s.add(sum, s.mul(number(a1), x)), number(a0));
+    };
+    mlir::Value near = polynomial(cubic + 2, -(cubic + 3), 0, 1),
+                far = polynomial(cubic, -5 * cubic, 8 * cubic, -4 * cubic);
+    mlir::Value outer = s.select(s.less(x, number(2)), far, number(0));
+    return s.select(s.lessOrEqual(x, number(1)), near, outer);
+  }
+
+  FailureOr<Value> along(const Value &value, const Axis &axis) {
+    Dims dims = value.dims;
+    dims[axis.dim] = axis.size;
+    mlir::Value tensor = e.tensorOf(value), extent = e.indexOf(value.dims[axis.dim]), size = e.indexOf(axis.size);
+    // How far the places reach that count, on each side.
+    int64_t reach = mode == "cubic" ? 2 : 1;
+    const bool widens = antialias && mode != "nearest";
+    double stretch = 1;
+    if (widens) {
+      if (!axis.knownScale)
+        return n.refuse("with antialias needs scales that are known");
+      stretch = std::max(1.0, 1 / *axis.knownScale);
+      reach = static_cast<int64_t>(std::ceil(double(reach) * stretch));
+    }
+    return e.generate(value.type, dims, [&](Scalars &s, ValueRange at) {
+      Type f32 = s.b.getF32Type(), element = e.elementType(value.type);
+      mlir::Value x = coordinate(s, at[axis.dim], axis, extent, size), zero = s.index(0);
+      mlir::Value last = s.sub(extent, s.index(1));
+      auto held = [&](mlir::Value index) { return s.max(zero, s.min(index, last)); };
+      auto whole = [&](mlir::Value real) { return s.toIndex(s.make<arith::FPToSIOp>(s.b.getI64Type(), real)); };
+      SmallVector<mlir::Value> from(at);
+      mlir::Value result;
+      if (mode == "nearest") {
+        from[axis.dim] = held(whole(nearest(s, x)));
+        result = Emitter::load(s, tensor, from);
+      } else {
+        mlir::Value floor = s.make<math::FloorOp>(x), first = whole(floor);
+        mlir::Value sum = s.constant(0, f32), weights = s.constant(0, f32);
+        for (int64_t tap = 1 - reach; tap <= reach; ++tap) {
+          mlir::Value place = s.add(first, s.index(tap)), distance = s.sub(x, s.toFloat(place, f32));
+          if (widens)
+            distance = s.div(distance, s.constant(stretch, f32));
+          mlir::Value own = weight(s, distance);
+          if (excludesOutside) {
+            mlir::Value isInside = s.make<arith::AndIOp>(s.lessOrEqual(zero, place), s.lessOrEqual(place, last));
+            own = s.select(isInside, own, s.constant(0, f32));
+          }
+          from[axis.dim] = held(place);
+          mlir::Value loaded = s.convert(Emitter::load(s, tensor, from), Emitter::isUnsigned(value.type), f32, false);
+          sum = s.add(sum, s.mul(own, loaded));
+          weights = s.add(weights, own);
+        }
+        if (widens || excludesOutside)
+          sum = s.div(sum, weights);
+        if (!Emitter::isFloat(value.type))
+          sum = s.make<math::RoundEvenOp>(sum);
+        result = s.convert(sum, false, element, Emitter::isUnsigned(value.type));
+      }
+      if (transformation == "tf_crop_and_resize") {
+        mlir::Value isOutside = s.make<arith::OrIOp>(s.less(x, s.constant(0, f32)), s.less(s.toFloat(last, f32), x));
+        result = s.select(isOutside, s.constant(extrapolation, element), result);
+      }
+      return result;
+    });
+  }
+
+  NodeLowering &n;
+  Emitter &e;
+  std::string_view mode, transformation, rounding;
+  bool antialias, excludesOutside;
+  double cubic, extrapolation;
+};
+
+// The numbers of a list of floats: constants where they are known, and else read when the program runs.
+FailureOr<SmallVector<mlir::Value>> floatsOf(NodeLowering &n, const Value &value) {
+  std::optional<int64_t> count = value.rank() == 1 ? Emitter::known(value.dims[0]) : std::nullopt;
+  if (!count)
+    return n.refuse("needs a list of numbers whose length is known");
+  Emitter &e = n.e;
+  Scalars s(e.b, e.loc);
+  SmallVector<mlir::Value> numbers;
+  mlir::Value tensor = e.tensorOf(value);
+  DenseElementsAttr constant;
+  const bool isConstant = matchPattern(tensor, m_Constant(&constant));
+  for (int64_t i = 0; i < *count; ++i) {
+    if (isConstant)
+      numbers.push_back(s.constant(constant.getValues<APFloat>()[i].convertToDouble(), e.elementType(value.type)));
+    else
+      numbers.push_back(Emitter::load(s, tensor, s.index(i)));
+    numbers.back() = s.convert(numbers.back(), false, e.b.getF32Type(), false);
+  }
+  return numbers;
+}
+
+std::optional<double> knownFloat(mlir::Value number) {
+  FloatAttr attribute;
+  if (matchPattern(number, m_Constant(&attribute)))
+    return attribute.getValueAsDouble();
+  return std::nullopt;
+}
+
+LogicalResult lowerResize(NodeLowering &n) {
+  Emitter &e = n.e;
+  const Value &value = n.in(0);
+  const size_t scalesAt = n.node.op == "Upsample" || n.opset < 11 ? 1 : 2;
+  auto isGiven = [&](size_t input) {
+    return n.has(input) && !(n.in(input).rank() == 1 && Emitter::known(n.in(input).dims[0]) == 0);
+  };
+  SmallVector<int64_t> dims;
+  for (int64_t axis : n.integers("axes").value_or(ArrayRef<int64_t>())) {
+    FailureOr<int64_t> dim = n.dimension(axis, value.rank());
+    if (failed(dim))
+      return failure();
+    dims.push_back(*dim);
+  }
+  if (dims.empty())
+    for (int64_t dim = 0; dim < value.rank(); ++dim)
+      dims.push_back(dim);
+  Scalars s(e.b, e.loc);
+  Type f32 = e.b.getF32Type();
+  SmallVector<Axis> axes;
+  const Attribute *scaleAttribute = n.attribute("scales");
+  if (isGiven(scalesAt) || scaleAttribute) {
+    SmallVector<mlir::Value> scales;
+    if (scaleAttribute) {
+      for (float scale : scaleAttribute->floats)
+        scales.push_back(s.constant(scale, f32));
+    } else {
+      FailureOr<SmallVector<mlir::Value>> numbers = floatsOf(n, n.in(scalesAt));
+      if (failed(numbers))
+        return failure();
+      scales = *numbers;
+    }
+    if (scales.size() != dims.size())
+      return n.refuse("has " + Twine(scales.size()) + " scales for " + Twine(dims.size()) + " dimensions");
+    for (auto [dim, scale] : llvm::zip(dims, scales)) {
+      std::optional<double> known = knownFloat(scale);
+      if (known == 1)
+        continue;
+      Axis axis{dim, {}, scale, known, {}, {}};
+      std::optional<int64_t> extent = Emitter::known(value.dims[dim]);
+      if (known && extent) {
+        axis.size = e.number(static_cast<int64_t>(std::floor(float(*extent) * float(*known))));
+      } else {
+        mlir::Value product = s.mul(s.toFloat(e.indexOf(value.dims[dim]), f32), scale);
+        axis.size = s.toIndex(s.make<arith::FPToSIOp>(e.b.getI64Type(), s.make<math::FloorOp>(product)));
+      }
+      axes.push_back(axis);
+    }
+  } else if (isGiven(3)) {
+    FailureOr<Dims> sizes = e.elementsOf(n.in(3));
+    if (failed(sizes) || sizes->size() != dims.size())
+      return n.refuse("has sizes of another number than dimensions");
+    const std::string_view policy = n.text("keep_aspect_ratio_policy", "stretch");
+    std::optional<double> common;
+    for (auto [dim, size] : llvm::zip(dims, *sizes)) {
+      std::optional<int64_t> extent = Emitter::known(value.dims[dim]), known = Emitter::known(size);
+      Axis axis{dim, size, {}, {}, {}, {}};
+      if (extent && known) {
+        axis.knownScale = double(*known) / double(*extent);
+        axis.scale = s.constant(*axis.knownScale, f32);
+        if (!common || (policy == "not_larger" ? *axis.knownScale < *common : *axis.knownScale > *common))
+          common = axis.knownScale;
+      } else {
+        axis.scale = s.div(s.toFloat(e.indexOf(size), f32), s.toFloat(e.indexOf(value.dims[dim]), f32));
+      }
+      axes.push_back(axis);
+    }
+    if (policy != "stretch") {
+      mlir::Value shared;
+      for (Axis &axis : axes) {
+        mlir::Value own = axis.scale;
+        if (!shared)
+          shared = own;
+        else
+          shared = policy == "not_larger" ? s.min(shared, own) : s.max(shared, own);
+      }
+      for (Axis &axis : axes) {
+        axis.scale = shared;
+        std::optional<int64_t> extent = Emitter::known(value.dims[axis.dim]);
+        if (axis.knownScale && extent) {
+          axis.knownScale = common;
+          axis.scale = s.constant(*common, f32);
+          axis.size = e.number(static_cast<int64_t>(std::floor(double(*extent) * *common + 0.5)));
+        } else {
+          mlir::Value product = s.mul(s.toFloat(e.indexOf(value.dims[axis.dim]), f32), shared);
+          mlir::Value rounded = s.make<math::FloorOp>(s.add(product, s.constant(0.5, f32)));
+          axis.size = s.toIndex(s.make<arith::FPToSIOp>(e.b.getI64Type(), rounded));
+        }
+      }
+    }
+    llvm::erase_if(axes, [&](const Axis &axis) { return axis.knownScale == 1; });
+  } else {
+    return n.refuse("has neither scales nor sizes");
+  }
+  if (n.text("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
+    FailureOr<SmallVector<mlir::Value>> roi = floatsOf(n, n.in(1));
+    if (failed(roi) || roi->size() != 2 * dims.size())
+      return n.refuse("has no region for each dimension");
+    for (Axis &axis : axes) {
+      const auto place = llvm::find(dims, axis.dim) - dims.begin();
+      axis.roiStart = (*roi)[place];
+      axis.roiEnd = (*roi)[dims.size() + place];
+    }
+  }
+  return n.give(Resizer(n).resize(value, axes));
+}
+
+} // namespace
+
+void registerResize(Registry &registry) {
+  registry["Resize"] = {lowerResize};
+  registry["Upsample"] = {lowerResize};
+}
+
+} // namespace kiln::onnx

@@ -1,0 +1,219 @@
+#include "kiln/compiler/Input/Onnx/Windows.h"
+
+#include <limits>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace kiln::onnx {
+
+using enum Emitter::Arithmetic;
+
+FailureOr<Window> Window::read(NodeLowering &n, const Value &image, ArrayRef<OpFoldResult> taps) {
+  Emitter &e = n.e;
+  const auto space = static_cast<size_t>(image.rank() - 2);
+  Window window;
+  window.strides = n.integersOr("strides", space, 1);
+  window.dilations = n.integersOr("dilations", space, 1);
+  SmallVector<int64_t> pads = n.integersOr("pads", 2 * space, 0);
+  const std::string_view automatic = n.text("auto_pad", "NOTSET");
+  const bool isSame = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+  const bool roundsUp = n.integer("ceil_mode", 0) != 0;
+  for (size_t dim = 0; dim < space; ++dim) {
+    std::optional<int64_t> size = Emitter::known(taps[dim]);
+    if (!size || *size < 1 || window.strides[dim] < 1 || window.dilations[dim] < 1)
+      return n.refuse("needs a window of known extents, and strides and dilations of at least 1");
+    window.taps.push_back(*size);
+    OpFoldResult extent = image.dims[2 + dim], stride = e.number(window.strides[dim]);
+    const int64_t reach = (*size - 1) * window.dilations[dim] + 1;
+    OpFoldResult before = e.number(automatic == "VALID" ? 0 : pads[dim]),
+                 behind = e.number(automatic == "VALID" ? 0 : pads[space + dim]), count;
+    if (isSame) {
+      count = e.compute(DivUp, extent, stride);
+      OpFoldResult total = e.sub(e.add(e.mul(e.sub(count, e.number(1)), stride), e.number(reach)), extent);
+      total = e.compute(Max, total, e.number(0));
+      OpFoldResult half = e.compute(DivTowardsZero, total, e.number(2));
+      before = automatic == "SAME_UPPER" ? half : e.sub(total, half);
+      behind = e.sub(total, before);
+    } else {
+      OpFoldResult free = e.sub(e.add(e.add(extent, before), behind), e.number(reach));
+      count = e.add(e.compute(roundsUp ? DivUp : DivTowardsZero, free, stride), e.number(1));
+      if (roundsUp) {
+        // No window starts in the padding behind the image.
+        OpFoldResult last = e.mul(e.sub(count, e.number(1)), stride);
+        count = e.chosen(arith::CmpIPredicate::sge, last, e.add(extent, before), e.sub(count, e.number(1)), count);
+        OpFoldResult needed = e.add(e.mul(e.sub(count, e.number(1)), stride), e.number(reach));
+        behind = e.compute(Max, behind, e.sub(e.sub(needed, extent), before));
+      }
+    }
+    if (Emitter::known(count).value_or(1) < 0)
+      return n.refuse("has a window that is larger than its image");
+    window.low.push_back(before);
+    window.high.push_back(behind);
+    window.outputs.push_back(count);
+  }
+  return window;
+}
+
+Value Window::pad(NodeLowering &n, const Value &image, mlir::Value scalar) const {
+  Dims before(2, n.e.number(0)), behind = before;
+  llvm::append_range(before, low);
+  llvm::append_range(behind, high);
+  return n.e.pad(image, before, behind, scalar);
+}
+
+namespace {
+
+double lowestOf(DataType type) {
+  if (Emitter::isFloat(type))
+    return -std::numeric_limits<double>::infinity();
+  return Emitter::isUnsigned(type) ? 0 : -std::ldexp(1, bitsOf(type) - 1);
+}
+
+// Combines the elements under a window.
+Value pool(NodeLowering &n, const Value &padded, const Window &window, DataType type, mlir::Value start,
+           function_ref<mlir::Value(Scalars &, mlir::Value, mlir::Value)> combine) {
+  Emitter &e = n.e;
+  MLIRContext *context = e.b.getContext();
+  const int64_t space = window.space(), parallel = 2 + space, count = parallel + space;
+  auto loop = [&](int64_t at) { return getAffineDimExpr(at, context); };
+  SmallVector<AffineExpr> ofImage = {loop(0), loop(1)}, ofResult = ofImage, ofWindow;
+  Dims dims = {padded.dims[0], padded.dims[1]}, taps;
+  for (int64_t dim = 0; dim < space; ++dim) {
+    ofImage.push_back(loop(2 + dim) * window.strides[dim] + loop(parallel + dim) * window.dilations[dim]);
+    ofResult.push_back(loop(2 + dim));
+    ofWindow.push_back(loop(parallel + dim));
+    dims.push_back(window.outputs[dim]);
+    taps.push_back(e.number(window.taps[dim]));
+  }
+  mlir::Value shape = e.empty(padded.type, taps).tensor, target = e.filled(type, dims, start).tensor;
+  SmallVector<AffineMap> maps = {AffineMap::get(count, 0, ofImage, context),
+                                 AffineMap::get(count, 0, ofWindow, context),
+                                 AffineMap::get(count, 0, ofResult, context)};
+  auto generic =
+      linalg::GenericOp::create(e.b, e.loc, target.getType(), ValueRange{e.tensorOf(padded), shape}, target, maps,
+                                e.loops(parallel, space), [&](OpBuilder &inner, Location at, ValueRange args) {
+                                  Scalars s(inner, at, Emitter::isUnsigned(padded.type));
+                                  linalg::YieldOp::create(inner, at, combine(s, args[0], args[2]));
+                                });
+  return e.wrap(generic.getResult(0), type, dims);
+}
+
+FailureOr<Window> readPool(NodeLowering &n) {
+  const Value &image = n.in(0);
+  std::optional<ArrayRef<int64_t>> taps = n.integers("kernel_shape");
+  if (image.rank() < 3 || !taps || static_cast<int64_t>(taps->size()) != image.rank() - 2)
+    return n.refuse("needs an image of three dimensions at least, and a kernel_shape for its space");
+  Dims extents;
+  for (int64_t size : *taps)
+    extents.push_back(n.e.number(size));
+  return Window::read(n, image, extents);
+}
+
+LogicalResult lowerMaxPool(NodeLowering &n) {
+  const Value &image = n.in(0);
+  FailureOr<Window> window = readPool(n);
+  if (failed(window))
+    return failure();
+  mlir::Value lowest = n.e.constantScalar(lowestOf(image.type), image.type);
+  Value padded = window->pad(n, image, lowest);
+  Value result = pool(n, padded, *window, image.type, lowest,
+                      [](Scalars &s, mlir::Value element, mlir::Value best) { return s.max(best, element); });
+  if (n.wants(1))
+    return n.refuse("gives indices");
+  return n.give(result);
+}
+
+LogicalResult lowerAveragePool(NodeLowering &n) {
+  const Value &image = n.in(0);
+  FailureOr<Window> window = readPool(n);
+  if (failed(window))
+    return failure();
+  Emitter &e = n.e;
+  auto add = [](Scalars &s, mlir::Value element, mlir::Value sum) { return s.add(sum, element); };
+  mlir::Value zero = e.constantScalar(0, image.type), one = e.constantScalar(1, image.type);
+  Value sum = pool(n, window->pad(n, image, zero), *window, image.type, zero, add);
+  const bool countsPadding = n.integer("count_include_pad", 0) != 0;
+  // How many elements there are under the window, of one channel; what rounding up added does not count.
+  Dims ones = {e.number(1), e.number(1)};
+  ones.append(image.dims.begin() + 2, image.dims.end());
+  Value there = e.filled(image.type, ones, one);
+  if (countsPadding) {
+    SmallVector<int64_t> pads = n.integersOr("pads", 2 * window->space(), 0);
+    Dims low(2, e.number(0)), high = low;
+    for (int64_t dim = 0; dim < window->space(); ++dim) {
+      low.push_back(window->low[dim]);
+      high.push_back(n.text("auto_pad", "NOTSET") == "NOTSET" ? e.number(pads[window->space() + dim])
+                                                              : window->high[dim]);
+    }
+    there = e.pad(there, low, high, one);
+    Dims rest(2, e.number(0)), behind = rest;
+    for (int64_t dim = 0; dim < window->space(); ++dim) {
+      rest.push_back(e.number(0));
+      behind.push_back(e.sub(window->high[dim], high[2 + dim]));
+    }
+    there = e.pad(there, rest, behind, zero);
+  } else {
+    there = window->pad(n, there, zero);
+  }
+  Value count = pool(n, there, *window, image.type, zero, add);
+  return n.give(
+      e.elementwise({&sum, &count}, image.type, [](Scalars &s, ValueRange args) { return s.div(args[0], args[1]); }));
+}
+
+// A window over the whole space.
+template <bool isMax> LogicalResult lowerGlobalPool(NodeLowering &n) {
+  const Value &image = n.in(0);
+  SmallVector<int64_t> axes;
+  OpFoldResult count = n.e.number(1);
+  for (int64_t dim = 2; dim < image.rank(); ++dim) {
+    axes.push_back(dim);
+    count = n.e.mul(count, image.dims[dim]);
+  }
+  mlir::Value start = n.e.constantScalar(isMax ? lowestOf(image.type) : 0, image.type);
+  Value all = n.e.reduce(image, axes, /*keepsAxes=*/true, start, image.type,
+                         [](Scalars &s, mlir::Value element, mlir::Value soFar) {
+                           return isMax ? s.max(soFar, element) : s.add(soFar, element);
+                         });
+  if (isMax)
+    return n.give(all);
+  mlir::Value extent = n.e.indexOf(count);
+  return n.give(n.e.elementwise({&all}, image.type, [&](Scalars &s, ValueRange args) {
+    return s.div(args[0], s.toFloat(extent, args[0].getType()));
+  }));
+}
+
+LogicalResult lowerLpPool(NodeLowering &n) {
+  const Value &image = n.in(0);
+  FailureOr<Window> window = readPool(n);
+  if (failed(window))
+    return failure();
+  const auto p = static_cast<double>(n.integer("p", 2));
+  mlir::Value zero = n.e.constantScalar(0, image.type);
+  auto power = [](Scalars &s, mlir::Value x, double exponent) -> mlir::Value {
+    if (exponent == 2)
+      return s.mul(x, x);
+    return exponent == 1 ? x : s.make<math::PowFOp>(x, s.like(exponent, x));
+  };
+  Value sum = pool(n, window->pad(n, image, zero), *window, image.type, zero,
+                   [&](Scalars &s, mlir::Value element, mlir::Value soFar) {
+                     return s.add(soFar, power(s, s.make<math::AbsFOp>(element), p));
+                   });
+  return n.give(n.e.elementwise({&sum}, image.type, [&](Scalars &s, ValueRange args) {
+    return p == 2 ? s.make<math::SqrtOp>(args[0]) : power(s, args[0], 1 / p);
+  }));
+}
+
+} // namespace
+
+void registerWindows(Registry &registry) {
+  registry["AveragePool"] = {lowerAveragePool};
+  registry["GlobalAveragePool"] = {lowerGlobalPool<false>};
+  registry["GlobalMaxPool"] = {lowerGlobalPool<true>};
+  registry["LpPool"] = {lowerLpPool};
+  registry["MaxPool"] = {lowerMaxPool};
+}
+
+} // namespace kiln::onnx
