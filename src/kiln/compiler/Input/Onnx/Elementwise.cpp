@@ -319,6 +319,17 @@ LogicalResult lowerCast(NodeLowering &n) {
   return n.give(n.e.cast(n.in(0), type));
 }
 
+LogicalResult lowerBitCast(NodeLowering &n) {
+  const auto type = static_cast<DataType>(n.integer("to", 0));
+  if (!n.e.elementType(type) || bitsOf(type) != bitsOf(n.in(0).type) || type == DataType::Bool ||
+      n.in(0).type == DataType::Bool)
+    return n.refuse("gives elements of another size");
+  Type element = n.e.elementType(type);
+  return n.give(n.e.elementwise({&n.in(0)}, type, [&](Scalars &s, ValueRange args) {
+    return args[0].getType() == element ? args[0] : s.make<arith::BitcastOp>(element, args[0]);
+  }));
+}
+
 LogicalResult lowerClip(NodeLowering &n) {
   const Value &x = n.in(0);
   if (n.opset < 11) {
@@ -378,7 +389,8 @@ LogicalResult lowerIsInf(NodeLowering &n) {
 LogicalResult lowerDropout(NodeLowering &n) {
   if (n.has(2)) {
     FailureOr<Value> flag = n.e.reshape(n.in(2), {});
-    if (failed(flag) || !flag->elements || Emitter::known((*flag->elements)[0]) != 0)
+    const bool mayTrain = failed(flag) || !flag->elements || Emitter::known((*flag->elements)[0]) != 0;
+    if (mayTrain)
       return n.refuse("may be in training mode");
   }
   n.results.push_back(n.in(0));
@@ -460,6 +472,7 @@ void registerElementwise(Registry &registry) {
   registry["Mod"] = {lowerMod, 2};
   registry["Pow"] = {lowerPow, 2};
 
+  registry["BitCast"] = {lowerBitCast};
   registry["Cast"] = {lowerCast};
   registry["CastLike"] = {lowerCast, 2};
   registry["Clip"] = {lowerClip};

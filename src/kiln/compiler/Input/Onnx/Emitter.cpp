@@ -230,8 +230,9 @@ FailureOr<Dims> Emitter::elementsOf(const Value &value) {
   if (value.rank() > 1 || !(isInteger(value.type) || value.type == DataType::Bool))
     return refuse("needs a list of integers");
   const std::optional<int64_t> count = value.rank() == 0 ? 1 : known(value.dims[0]);
-  if (!count)
-    return refuse("needs a list of integers whose length is known");
+  constexpr int64_t kMostElements = 1024; // which the host reads one by one
+  if (!count || *count > kMostElements)
+    return refuse("needs a list of integers whose length is known, and not more than " + Twine(kMostElements));
   Dims elements;
   for (int64_t i = 0; i < *count; ++i) {
     SmallVector<mlir::Value> indices;

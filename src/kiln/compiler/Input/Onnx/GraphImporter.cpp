@@ -11,16 +11,20 @@ namespace kiln::onnx {
 const Registry &registry() {
   static const Registry all = [] {
     Registry known;
+    registerAttention(known);
     registerControl(known);
     registerElementwise(known);
+    registerImages(known);
     registerLosses(known);
     registerMovement(known);
     registerOrdering(known);
     registerProducts(known);
     registerQuantize(known);
+    registerRecurrent(known);
     registerReductions(known);
     registerResize(known);
     registerShapes(known);
+    registerSignals(known);
     registerWindows(known);
     return known;
   }();
@@ -241,6 +245,22 @@ std::optional<ArrayRef<int64_t>> NodeLowering::integers(std::string_view name) c
 SmallVector<int64_t> NodeLowering::integersOr(std::string_view name, size_t count, int64_t otherwise) const {
   std::optional<ArrayRef<int64_t>> given = integers(name);
   return given && given->size() == count ? SmallVector<int64_t>(*given) : SmallVector<int64_t>(count, otherwise);
+}
+
+FailureOr<DataType> NodeLowering::dataType(std::string_view name, DataType otherwise) {
+  auto type = static_cast<DataType>(integer(name, 0));
+  if (type == DataType::Undefined)
+    type = otherwise;
+  if (!e.elementType(type))
+    return refuse("gives a tensor of " + Twine(StringRef(dataTypeName(type))));
+  return type;
+}
+
+LogicalResult NodeLowering::needRank(size_t input, int64_t least) {
+  if (in(input).rank() < least)
+    return refuse("has input " + Twine(input) + " of " + Twine(in(input).rank()) + " dimensions, and needs " +
+                  Twine(least));
+  return success();
 }
 
 FailureOr<int64_t> NodeLowering::dimension(int64_t axis, int64_t rank) {

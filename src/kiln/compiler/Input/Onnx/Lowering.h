@@ -44,6 +44,10 @@ public:
   std::optional<llvm::ArrayRef<int64_t>> integers(std::string_view name) const;
   llvm::SmallVector<int64_t> integersOr(std::string_view name, size_t count, int64_t otherwise) const;
 
+  // An element type by its number. Fails where there is none.
+  mlir::FailureOr<DataType> dataType(std::string_view name, DataType otherwise);
+  // Fails where an input has fewer dimensions.
+  mlir::LogicalResult needRank(size_t input, int64_t least);
   // A dimension that may be counted from the end. Fails where there is none.
   mlir::FailureOr<int64_t> dimension(int64_t axis, int64_t rank);
   mlir::FailureOr<llvm::SmallVector<int64_t>> dimensions(llvm::ArrayRef<int64_t> axes, int64_t rank);
@@ -79,16 +83,20 @@ double largestOfNarrow(DataType type);
 
 const Registry &registry();
 
+void registerAttention(Registry &registry);
 void registerControl(Registry &registry);
 void registerElementwise(Registry &registry);
+void registerImages(Registry &registry);
 void registerLosses(Registry &registry);
 void registerMovement(Registry &registry);
 void registerOrdering(Registry &registry);
 void registerProducts(Registry &registry);
 void registerQuantize(Registry &registry);
+void registerRecurrent(Registry &registry);
 void registerReductions(Registry &registry);
 void registerResize(Registry &registry);
 void registerShapes(Registry &registry);
+void registerSignals(Registry &registry);
 void registerWindows(Registry &registry);
 
 } // namespace kiln::onnx

@@ -6,6 +6,21 @@
 #include <filesystem>
 #include <limits>
 
+namespace kiln::onnx {
+namespace {
+// What is wrong with a file: caught where its reading begins.
+struct Malformed {
+  std::string what;
+};
+} // namespace
+} // namespace kiln::onnx
+
+// A field of another kind than the format has there. The library's own assertions are gone in optimized builds.
+#define protozero_assert(condition)                                                                                    \
+  do {                                                                                                                 \
+    if (!(condition))                                                                                                  \
+      throw kiln::onnx::Malformed{"a field is of another kind than it should be"};                                     \
+  } while (false)
 #include <protozero/pbf_message.hpp>
 
 #include "kiln/base/mapped_file.h"
@@ -94,10 +109,6 @@ namespace {
 
 using Message = protozero::pbf_reader;
 
-// What is wrong with a file, as protozero throws: caught where the file's reading begins.
-struct Malformed {
-  std::string what;
-};
 template <typename... Args> [[noreturn]] void malformed(fmt::format_string<Args...> format, Args &&...args) {
   throw Malformed{fmt::format(format, std::forward<Args>(args)...)};
 }

@@ -156,6 +156,8 @@ FailureOr<Value> convolve(NodeLowering &n, const Value &image, const Value &filt
 } // namespace
 
 FailureOr<Value> withBias(NodeLowering &n, const Value &value, const Value &bias) {
+  if (bias.rank() != 1)
+    return n.refuse("has a bias of " + Twine(bias.rank()) + " dimensions");
   Dims dims(value.rank(), n.e.number(1));
   dims[1] = bias.dims[0];
   FailureOr<Value> spread = n.e.reshape(bias, dims);
@@ -196,6 +198,9 @@ LogicalResult lowerConvTranspose(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &image = n.in(0), &filter = n.in(1);
   const int64_t space = image.rank() - 2, groups = n.integer("group", 1);
+  if (std::optional<ArrayRef<int64_t>> given = n.integers("output_shape");
+      given && static_cast<int64_t>(given->size()) < space)
+    return n.refuse("has an output_shape of " + Twine(given->size()) + " dimensions");
   if (space < 1 || filter.rank() != image.rank())
     return n.refuse("needs an image and filters with as many dimensions, three at least");
   SmallVector<int64_t> strides = n.integersOr("strides", space, 1), dilations = n.integersOr("dilations", space, 1),

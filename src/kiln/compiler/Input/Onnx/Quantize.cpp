@@ -58,9 +58,10 @@ LogicalResult lowerQuantize(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
   const int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
-  DataType type = n.has(2) ? n.in(2).type : static_cast<DataType>(n.integer("output_dtype", int64_t(DataType::U8)));
-  if (type == DataType::Undefined)
-    type = DataType::U8;
+  FailureOr<DataType> given = n.dataType("output_dtype", n.has(2) ? n.in(2).type : DataType::U8);
+  if (failed(given))
+    return failure();
+  const DataType type = *given;
   Type element = e.elementType(type);
   // In which scales are divided by; that of the input where it is not said.
   const DataType inside = Emitter::isFloat(value.type) && bitsOf(value.type) >= 32 ? value.type : DataType::F32;
@@ -97,9 +98,10 @@ LogicalResult lowerDequantize(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
   const int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
-  auto type = static_cast<DataType>(n.integer("output_dtype", 0));
-  if (type == DataType::Undefined)
-    type = n.in(1).type;
+  FailureOr<DataType> given = n.dataType("output_dtype", n.in(1).type);
+  if (failed(given))
+    return failure();
+  const DataType type = *given;
   FailureOr<Value> scale = spread(n, n.in(1), value, axis, block);
   if (failed(scale))
     return failure();

@@ -303,6 +303,8 @@ FailureOr<Value> affine(Emitter &e, const Value &value, const Value &scale, cons
 
 // One number for each channel, for a value (batch, channels, space...).
 FailureOr<Value> ofChannels(Emitter &e, const Value &value, const Value &numbers) {
+  if (value.rank() < 2 || numbers.rank() != 1)
+    return e.refuse("needs channels, and a number for each of them");
   Dims dims(value.rank(), e.number(1));
   dims[1] = numbers.dims[0];
   return e.reshape(numbers, dims);
@@ -352,6 +354,8 @@ LogicalResult lowerGroupNorm(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
   const int64_t groups = n.integer("num_groups", 1);
+  if (failed(n.needRank(0, 2)) || failed(n.needRank(1, 1)) || failed(n.needRank(2, 1)))
+    return failure();
   std::optional<int64_t> channels = Emitter::known(value.dims[1]);
   if (!channels || groups < 1 || *channels % groups != 0)
     return n.refuse("has a number of channels that its groups do not divide");
@@ -395,6 +399,8 @@ LogicalResult lowerBatchNormTraining(NodeLowering &n, double epsilon) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
   const double momentum = n.real("momentum", 0.9);
+  if (failed(n.needRank(0, 2)))
+    return failure();
   SmallVector<int64_t> axes = {0};
   for (int64_t dim = 2; dim < value.rank(); ++dim)
     axes.push_back(dim);

@@ -173,8 +173,9 @@ private:
 // The numbers of a list of floats: constants where they are known, and else read when the program runs.
 FailureOr<SmallVector<mlir::Value>> floatsOf(NodeLowering &n, const Value &value) {
   std::optional<int64_t> count = value.rank() == 1 ? Emitter::known(value.dims[0]) : std::nullopt;
-  if (!count)
-    return n.refuse("needs a list of numbers whose length is known");
+  constexpr int64_t kMostNumbers = 64;
+  if (!count || *count > kMostNumbers || !Emitter::isFloat(value.type))
+    return n.refuse("needs a list of floats whose length is known");
   Emitter &e = n.e;
   Scalars s(e.b, e.loc);
   SmallVector<mlir::Value> numbers;

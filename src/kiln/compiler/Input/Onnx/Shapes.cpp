@@ -69,6 +69,9 @@ LogicalResult lowerConstantOfShape(NodeLowering &n) {
 
 LogicalResult lowerRange(NodeLowering &n) {
   const Value &start = n.in(0), &limit = n.in(1), &step = n.in(2);
+  for (const Value *value : n.inputs)
+    if (Emitter::known(n.e.product(value->dims)) != 1 || value->type != start.type)
+      return n.refuse("needs three numbers of one type");
   if (start.elements && limit.elements && step.elements) {
     const OpFoldResult first = (*start.elements)[0], by = (*step.elements)[0];
     OpFoldResult count = n.e.compute(Emitter::Arithmetic::DivUp, n.e.sub((*limit.elements)[0], first), by);
@@ -110,7 +113,12 @@ LogicalResult lowerRange(NodeLowering &n) {
 }
 
 LogicalResult lowerEyeLike(NodeLowering &n) {
-  const auto type = static_cast<DataType>(n.integer("dtype", static_cast<int64_t>(n.in(0).type)));
+  if (n.in(0).rank() != 2)
+    return n.refuse("needs a matrix");
+  FailureOr<DataType> given = n.dataType("dtype", n.in(0).type);
+  if (failed(given))
+    return failure();
+  const DataType type = *given;
   const int64_t diagonal = n.integer("k", 0);
   Type element = n.e.elementType(type);
   return n.give(n.e.generate(type, n.in(0).dims, [&](Scalars &s, ValueRange indices) {
@@ -120,6 +128,8 @@ LogicalResult lowerEyeLike(NodeLowering &n) {
 }
 
 LogicalResult lowerTrilu(NodeLowering &n) {
+  if (failed(n.needRank(0, 2)))
+    return failure();
   const bool isUpper = n.integer("upper", 1) != 0;
   const Value &value = n.in(0);
   OpFoldResult diagonal = n.e.number(0);
@@ -140,6 +150,8 @@ LogicalResult lowerTrilu(NodeLowering &n) {
 
 LogicalResult lowerOneHot(NodeLowering &n) {
   const Value &indices = n.in(0);
+  if (n.in(2).rank() != 1)
+    return n.refuse("needs two values");
   FailureOr<int64_t> axis = n.dimension(n.integer("axis", -1), indices.rank() + 1);
   Value depthNumber = n.e.cast(n.in(1), DataType::I64);
   FailureOr<Dims> depth = n.e.elementsOf(depthNumber);
