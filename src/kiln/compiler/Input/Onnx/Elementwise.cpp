@@ -136,6 +136,12 @@ LogicalResult lowerShrink(NodeLowering &n) {
     return s.select(s.less(s.like(limit, x), x), s.sub(x, s.like(bias, x)), below);
   }));
 }
+LogicalResult lowerSwiGLU(NodeLowering &n) {
+  const double alpha = n.real("alpha", 1);
+  return n.give(n.e.elementwise({&n.in(0), &n.in(1)}, n.in(0).type, [&](Scalars &s, ValueRange args) {
+    return s.mul(s.mul(args[0], sigmoid(s, s.mul(args[0], s.like(alpha, args[0])))), args[1]);
+  }));
+}
 LogicalResult lowerGelu(NodeLowering &n) {
   const bool isTanh = n.text("approximate", "none") == "tanh";
   return n.give(n.e.elementwise({&n.in(0)}, n.in(0).type, [&](Scalars &s, ValueRange args) {
@@ -445,6 +451,7 @@ void registerElementwise(Registry &registry) {
   registry["LeakyRelu"] = {lowerLeakyRelu};
   registry["Selu"] = {lowerSelu};
   registry["Shrink"] = {lowerShrink};
+  registry["SwiGLU"] = {lowerSwiGLU, 2};
   registry["Swish"] = {lowerSwish};
   registry["ThresholdedRelu"] = {lowerThresholdedRelu};
 

@@ -25,6 +25,7 @@ const Registry &registry() {
     registerResize(known);
     registerShapes(known);
     registerSignals(known);
+    registerStateSpace(known);
     registerWindows(known);
     return known;
   }();

@@ -179,51 +179,61 @@ LogicalResult lowerAffineGrid(NodeLowering &n) {
 LogicalResult lowerCol2Im(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &columns = n.in(0);
-  FailureOr<SmallVector<int64_t>> shape = n.knownIntegers(1), block = n.knownIntegers(2);
+  FailureOr<Dims> shape = e.elementsOf(n.in(1)), block = e.elementsOf(n.in(2));
   if (failed(shape) || failed(block))
-    return n.refuse("needs shapes that are known when the model is compiled");
+    return failure();
   const auto space = static_cast<int64_t>(shape->size());
   SmallVector<int64_t> strides = n.integersOr("strides", space, 1), dilations = n.integersOr("dilations", space, 1),
                        pads = n.integersOr("pads", 2 * space, 0);
-  std::optional<int64_t> rows = columns.rank() == 3 ? Emitter::known(columns.dims[1]) : std::nullopt;
-  int64_t taps = 1;
-  for (int64_t extent : *block)
-    taps *= extent;
-  if (!rows || taps < 1 || *rows % taps != 0 || block->size() != shape->size())
-    return n.refuse("needs columns of whole blocks");
-  Dims dims = {columns.dims[0], e.number(*rows / taps)};
-  SmallVector<int64_t> blocks;
+  if (columns.rank() != 3 || static_cast<int64_t>(block->size()) != space || space < 1 ||
+      llvm::any_of(strides, [](int64_t stride) { return stride < 1; }))
+    return n.refuse("needs columns of blocks, and strides of at least 1");
+  using enum Emitter::Arithmetic;
+  OpFoldResult taps = e.product(*block);
+  Dims dims = {columns.dims[0], e.compute(DivTowardsZero, columns.dims[1], e.compute(Max, taps, e.number(1)))};
+  SmallVector<mlir::Value> blocks, extents;
   for (int64_t dim = 0; dim < space; ++dim) {
-    dims.push_back(e.number((*shape)[dim]));
-    blocks.push_back(
-        ((*shape)[dim] + pads[dim] + pads[space + dim] - dilations[dim] * ((*block)[dim] - 1) - 1) / strides[dim] + 1);
+    dims.push_back((*shape)[dim]);
+    OpFoldResult reach = e.mul(e.sub((*block)[dim], e.number(1)), e.number(dilations[dim]));
+    OpFoldResult free = e.sub(e.add((*shape)[dim], e.number(pads[dim] + pads[space + dim] - 1)), reach);
+    blocks.push_back(e.indexOf(e.add(e.compute(DivTowardsZero, free, e.number(strides[dim])), e.number(1))));
+    extents.push_back(e.indexOf((*block)[dim]));
   }
-  mlir::Value tensor = e.tensorOf(columns);
-  return n.give(e.generate(columns.type, dims, [&](Scalars &s, ValueRange at) {
-    mlir::Value sum = s.constant(0, e.elementType(columns.type));
-    // Of each tap, the block in which the element is under it.
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      mlir::Value isThere = s.constant(1, s.b.getI1Type()), which = s.index(0);
-      int64_t rest = tap, divisor = taps;
-      for (int64_t dim = 0; dim < space; ++dim) {
-        divisor /= (*block)[dim];
-        const int64_t own = rest / divisor;
-        rest %= divisor;
-        mlir::Value place = s.add(at[2 + dim], s.index(pads[dim] - own * dilations[dim])),
-                    stride = s.index(strides[dim]);
-        mlir::Value whole = s.make<arith::FloorDivSIOp>(place, stride);
-        mlir::Value fits = s.equal(s.mul(whole, stride), place);
-        fits = s.make<arith::AndIOp>(fits, s.lessOrEqual(s.index(0), whole));
-        fits = s.make<arith::AndIOp>(fits, s.less(whole, s.index(blocks[dim])));
-        isThere = s.make<arith::AndIOp>(isThere, fits);
-        which = s.add(s.mul(which, s.index(blocks[dim])), s.select(fits, whole, s.index(0)));
-      }
-      mlir::Value row = s.add(s.mul(at[1], s.index(taps)), s.index(tap));
-      mlir::Value element = Emitter::load(s, tensor, {at[0], row, which});
-      sum = s.select(isThere, s.add(sum, element), sum);
-    }
-    return sum;
-  }));
+  // Of each tap, the block in which the element is under it.
+  const int64_t rank = 2 + space;
+  MLIRContext *context = e.b.getContext();
+  SmallVector<AffineExpr> ofResult;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    ofResult.push_back(getAffineDimExpr(dim, context));
+  mlir::Value tensor = e.tensorOf(columns), window = e.empty(columns.type, {taps}).tensor;
+  mlir::Value count = e.indexOf(taps);
+  Value target = e.filled(columns.type, dims, e.constantScalar(0, columns.type));
+  SmallVector<AffineMap> maps = {AffineMap::get(rank + 1, 0, {getAffineDimExpr(rank, context)}, context),
+                                 AffineMap::get(rank + 1, 0, ofResult, context)};
+  auto generic = linalg::GenericOp::create(
+      e.b, e.loc, target.tensor.getType(), window, target.tensor, maps, e.loops(rank, 1),
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        Scalars s(inner, at);
+        mlir::Value tap = linalg::IndexOp::create(inner, at, rank), rest = tap, divisor = count;
+        mlir::Value isThere = s.constant(1, inner.getI1Type()), which = s.index(0);
+        for (int64_t dim = 0; dim < space; ++dim) {
+          divisor = s.make<arith::DivUIOp>(divisor, extents[dim]);
+          mlir::Value own = s.make<arith::DivUIOp>(rest, divisor);
+          rest = s.make<arith::RemUIOp>(rest, divisor);
+          mlir::Value place = linalg::IndexOp::create(inner, at, 2 + dim), stride = s.index(strides[dim]);
+          place = s.sub(s.add(place, s.index(pads[dim])), s.mul(own, s.index(dilations[dim])));
+          mlir::Value whole = s.make<arith::FloorDivSIOp>(place, stride);
+          mlir::Value fits = s.equal(s.mul(whole, stride), place);
+          fits = s.make<arith::AndIOp>(fits, s.lessOrEqual(s.index(0), whole));
+          fits = s.make<arith::AndIOp>(fits, s.less(whole, blocks[dim]));
+          isThere = s.make<arith::AndIOp>(isThere, fits);
+          which = s.add(s.mul(which, blocks[dim]), s.select(fits, whole, s.index(0)));
+        }
+        mlir::Value channel = linalg::IndexOp::create(inner, at, 1), row = s.add(s.mul(channel, count), tap);
+        mlir::Value element = Emitter::load(s, tensor, {linalg::IndexOp::create(inner, at, 0), row, which});
+        linalg::YieldOp::create(inner, at, s.select(isThere, s.add(args[1], element), args[1]));
+      });
+  return n.give(e.wrap(generic.getResult(0), columns.type, dims));
 }
 
 // The middle of each dimension, with zeros around it where it is too small.

@@ -97,6 +97,7 @@ void registerReductions(Registry &registry);
 void registerResize(Registry &registry);
 void registerShapes(Registry &registry);
 void registerSignals(Registry &registry);
+void registerStateSpace(Registry &registry);
 void registerWindows(Registry &registry);
 
 } // namespace kiln::onnx

@@ -51,18 +51,14 @@ private:
     mlir::Value x = real(at);
     if (transformation == "asymmetric")
       return s.div(x, axis.scale);
-    if (transformation == "align_corners") {
-      mlir::Value last = s.sub(size, s.index(1)), from = s.sub(extent, s.index(1));
-      mlir::Value isOne = s.equal(size, s.index(1));
-      mlir::Value moved = s.div(s.mul(x, real(from)), real(s.select(isOne, s.index(1), last)));
-      return s.select(isOne, number(0), moved);
-    }
+    // Between the corners, with the size that the scale gives, which may not be whole.
+    mlir::Value from = real(s.sub(extent, s.index(1))), last = s.sub(s.mul(axis.scale, real(extent)), number(1));
+    mlir::Value isOne = s.equal(size, s.index(1)), divisor = s.select(isOne, number(1), last);
+    if (transformation == "align_corners")
+      return s.select(isOne, number(0), s.div(s.mul(x, from), divisor));
     if (transformation == "tf_crop_and_resize") {
-      mlir::Value from = real(s.sub(extent, s.index(1))), last = s.sub(size, s.index(1));
-      mlir::Value isOne = s.equal(size, s.index(1));
       mlir::Value length = s.sub(axis.roiEnd, axis.roiStart);
-      mlir::Value moved = s.add(s.mul(axis.roiStart, from),
-                                s.div(s.mul(s.mul(x, length), from), real(s.select(isOne, s.index(1), last))));
+      mlir::Value moved = s.add(s.mul(axis.roiStart, from), s.div(s.mul(s.mul(x, length), from), divisor));
       mlir::Value middle = s.mul(number(0.5), s.mul(s.add(axis.roiStart, axis.roiEnd), from));
       return s.select(isOne, middle, moved);
     }

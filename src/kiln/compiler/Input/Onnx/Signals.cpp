@@ -48,21 +48,29 @@ LogicalResult lowerDFT(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
   const bool isInverse = n.integer("inverse", 0) != 0, isOneSided = n.integer("onesided", 0) != 0;
-  int64_t axis = n.integer("axis", n.opset < 20 ? 1 : -2);
+  Dims axis = {e.number(n.integer("axis", n.opset < 20 ? 1 : -2))};
   if (n.opset >= 20 && n.has(2)) {
-    FailureOr<SmallVector<int64_t>> given = n.knownIntegers(2);
+    FailureOr<Dims> given = e.elementsOf(n.in(2));
     if (failed(given) || given->size() != 1)
-      return n.refuse("needs an axis that is known when the model is compiled");
-    axis = given->front();
+      return failure();
+    axis = *given;
   }
-  FailureOr<int64_t> dim = n.dimension(axis, value.rank());
-  std::optional<int64_t> parts = Emitter::known(value.dims.back());
-  if (failed(dim) || !parts || *dim == value.rank() - 1)
-    return n.refuse("needs real or complex numbers as its last dimension, and another axis");
+  std::optional<int64_t> parts = value.rank() < 2 ? std::nullopt : Emitter::known(value.dims.back());
+  if (std::optional<int64_t> known = Emitter::known(axis[0]); known && failed(n.dimension(*known, value.rank())))
+    return failure();
+  if (!parts || *parts < 1 || *parts > 2)
+    return n.refuse("needs real or complex numbers as its last dimension");
   using enum Emitter::Arithmetic;
   // Half of a spectrum comes from real numbers; they come back from it.
   const bool givesReal = isOneSided && isInverse;
-  OpFoldResult extent = value.dims[*dim], length = extent;
+  const Dims isAxis = e.flags(axis, value.rank());
+  auto ofAxis = [&](OpFoldResult flag, OpFoldResult ifAxis, OpFoldResult otherwise) {
+    return e.chosen(arith::CmpIPredicate::eq, flag, e.number(1), ifAxis, otherwise);
+  };
+  OpFoldResult extent = e.number(1);
+  for (auto [flag, own] : llvm::zip(isAxis, value.dims))
+    extent = ofAxis(flag, own, extent);
+  OpFoldResult length = extent;
   if (givesReal)
     length = e.mul(e.sub(extent, e.number(1)), e.number(2));
   if (n.has(1)) {
@@ -72,7 +80,13 @@ LogicalResult lowerDFT(NodeLowering &n) {
     length = given->front();
   }
   Dims dims = value.dims;
-  dims[*dim] = isOneSided && !isInverse ? e.add(e.compute(DivTowardsZero, length, e.number(2)), e.number(1)) : length;
+  OpFoldResult size =
+      isOneSided && !isInverse ? e.add(e.compute(DivTowardsZero, length, e.number(2)), e.number(1)) : length;
+  SmallVector<mlir::Value> flags;
+  for (auto [own, flag] : llvm::zip(dims, isAxis)) {
+    own = ofAxis(flag, size, own);
+    flags.push_back(e.indexOf(flag));
+  }
   dims.back() = e.number(givesReal ? 1 : 2);
   const int64_t rank = value.rank();
   MLIRContext *context = e.b.getContext();
@@ -93,7 +107,9 @@ LogicalResult lowerDFT(NodeLowering &n) {
         SmallVector<mlir::Value> from;
         for (int64_t d = 0; d < rank; ++d)
           from.push_back(linalg::IndexOp::create(inner, at, d));
-        mlir::Value k = from[*dim], part = from.back(), t = linalg::IndexOp::create(inner, at, rank);
+        mlir::Value k = s.index(0), part = from.back(), t = linalg::IndexOp::create(inner, at, rank);
+        for (auto [index, flag] : llvm::zip(from, flags))
+          k = s.select(s.equal(flag, s.index(1)), index, k);
         // Behind the signal's end are zeros; the other half of a spectrum is its mirror image.
         mlir::Value isMirrored = s.constant(0, inner.getI1Type()), place = t;
         if (givesReal) {
@@ -101,7 +117,8 @@ LogicalResult lowerDFT(NodeLowering &n) {
           place = s.select(isMirrored, s.sub(count, t), t);
         }
         mlir::Value isThere = s.less(place, there);
-        from[*dim] = s.select(isThere, place, s.index(0));
+        for (auto [index, flag] : llvm::zip(from, flags))
+          index = s.select(s.equal(flag, s.index(1)), s.select(isThere, place, s.index(0)), index);
         from.back() = s.index(0);
         mlir::Value real = s.convert(Emitter::load(s, tensor, from), false, element, false),
                     imaginary = s.constant(0, element);

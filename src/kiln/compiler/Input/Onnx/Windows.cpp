@@ -101,6 +101,68 @@ Value pool(NodeLowering &n, const Value &padded, const Window &window, DataType 
   return e.wrap(generic.getResult(0), type, dims);
 }
 
+// Where the largest element under each window lies, counted over the whole image.
+Value placesOfLargest(NodeLowering &n, const Value &image, const Value &padded, const Window &window,
+                      const Value &largest) {
+  Emitter &e = n.e;
+  const int64_t space = window.space(), rank = 2 + space;
+  const bool columnsFirst = n.integer("storage_order", 0) != 0;
+  MLIRContext *context = e.b.getContext();
+  SmallVector<AffineExpr> ofResult, ofWindow;
+  Dims taps;
+  SmallVector<mlir::Value> extents, starts;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    ofResult.push_back(getAffineDimExpr(dim, context));
+    extents.push_back(e.indexOf(image.dims[dim]));
+  }
+  for (int64_t dim = 0; dim < space; ++dim) {
+    ofWindow.push_back(getAffineDimExpr(rank + dim, context));
+    taps.push_back(e.number(window.taps[dim]));
+    starts.push_back(e.indexOf(window.low[dim]));
+  }
+  mlir::Value tensor = e.tensorOf(padded), shape = e.empty(image.type, taps).tensor;
+  Value target = e.filled(DataType::I64, largest.dims, e.constantScalar(-1, DataType::I64));
+  SmallVector<AffineMap> maps = {AffineMap::get(rank + space, 0, ofWindow, context),
+                                 AffineMap::get(rank + space, 0, ofResult, context),
+                                 AffineMap::get(rank + space, 0, ofResult, context)};
+  auto generic = linalg::GenericOp::create(
+      e.b, e.loc, target.tensor.getType(), ValueRange{shape, e.tensorOf(largest)}, target.tensor, maps,
+      e.loops(rank, space), [&](OpBuilder &inner, Location at, ValueRange args) {
+        Scalars s(inner, at, Emitter::isUnsigned(image.type));
+        SmallVector<mlir::Value> from, own;
+        mlir::Value isInside = s.constant(1, inner.getI1Type());
+        for (int64_t dim = 0; dim < rank; ++dim) {
+          mlir::Value index = linalg::IndexOp::create(inner, at, dim);
+          if (dim >= 2) {
+            mlir::Value tap = linalg::IndexOp::create(inner, at, rank + dim - 2);
+            index =
+                s.add(s.mul(index, s.index(window.strides[dim - 2])), s.mul(tap, s.index(window.dilations[dim - 2])));
+          }
+          from.push_back(index);
+          mlir::Value place = dim < 2 ? index : s.sub(index, starts[dim - 2]);
+          isInside = s.make<arith::AndIOp>(isInside, s.lessOrEqual(s.index(0), place));
+          isInside = s.make<arith::AndIOp>(isInside, s.less(place, extents[dim]));
+          own.push_back(place);
+        }
+        mlir::Value flat = s.add(s.mul(own[0], extents[1]), own[1]);
+        for (int64_t i = 0; i < space; ++i)
+          flat = s.mul(flat, extents[2 + i]);
+        mlir::Value inSpace = s.index(0);
+        for (int64_t i = 0; i < space; ++i) {
+          const int64_t dim = 2 + (columnsFirst ? space - 1 - i : i);
+          inSpace = s.add(s.mul(inSpace, extents[dim]), own[dim]);
+        }
+        flat = s.add(flat, inSpace);
+        // The first one is taken.
+        mlir::Value isLargest = s.equal(Emitter::load(s, tensor, from), args[1]);
+        mlir::Value isFirst = s.less(args[2], s.like(0, args[2]));
+        mlir::Value takes = s.make<arith::AndIOp>(isInside, s.make<arith::AndIOp>(isLargest, isFirst));
+        mlir::Value place = s.make<arith::IndexCastOp>(inner.getI64Type(), flat);
+        linalg::YieldOp::create(inner, at, s.select(takes, place, args[2]));
+      });
+  return e.wrap(generic.getResult(0), DataType::I64, largest.dims);
+}
+
 FailureOr<Window> readPool(NodeLowering &n) {
   const Value &image = n.in(0);
   std::optional<ArrayRef<int64_t>> taps = n.integers("kernel_shape");
@@ -121,9 +183,10 @@ LogicalResult lowerMaxPool(NodeLowering &n) {
   Value padded = window->pad(n, image, lowest);
   Value result = pool(n, padded, *window, image.type, lowest,
                       [](Scalars &s, mlir::Value element, mlir::Value best) { return s.max(best, element); });
+  n.results = {result};
   if (n.wants(1))
-    return n.refuse("gives indices");
-  return n.give(result);
+    n.results.push_back(placesOfLargest(n, image, padded, *window, result));
+  return success();
 }
 
 LogicalResult lowerAveragePool(NodeLowering &n) {
