@@ -50,7 +50,8 @@ LogicalResult lowerLinearAttention(NodeLowering &n) {
   if (scale == 0) {
     if (!width)
       return n.refuse("needs a scale, or heads of a known size");
-    scale = 1 / std::sqrt(double(*width / queryHeads));
+    const int64_t size = *width / queryHeads;
+    scale = 1 / std::sqrt(double(size));
   }
   std::optional<Value> decay, rate;
   if (isGated)
