@@ -1,4 +1,5 @@
-// kiln-import-onnx: from an ONNX model to MLIR.
+#include "kiln/tools/import_onnx_main.h"
+
 #include "kiln/base/watched_pages.h"
 #include "kiln/compiler/Input/Onnx/OnnxImport.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
@@ -61,7 +62,7 @@ void tellOn(mlir::MLIRContext &context, llvm::raw_ostream &errors) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+int kiln::importOnnxMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   nameWhatLlvmExhausts(kTool);
   CommandLine commandLine(kTool, argc, argv);
