@@ -421,6 +421,20 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
       if (names.insert(problem->name()).second)
         operations.push_back(operationOf(*family, std::move(problem), flags));
   }
+  // Of several types one that nothing has would be left out in silence.
+  for (const std::string &type : selection.types) {
+    measure::ProblemSelection alone = selection;
+    alone.types = {type};
+    bool isThere = operations.empty();
+    for (const measure::Family *family : chosen) {
+      KILN_ASSIGN_OR_RETURN(measure::Problems problems, family->problems(alone));
+      isThere |= !problems.empty();
+    }
+    if (!isThere)
+      return notFound("--dtypes={}: there are no problems of {}{}; `kiln-dispatch families` lists what there is, and "
+                      "docs/lab.md its sizes and types",
+                      flags.types, type, flags.operationKind == "all" ? "" : " in the family " + flags.operationKind);
+  }
   KILN_RETURN_IF_ERROR(addNamedProblems(families, flags, operations));
   return operations;
 }
