@@ -184,6 +184,10 @@ TEST_F(BenchmarkModuleTest, NothingToRun) {
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_CONTAINS(result.error, "no function of the module can be called without inputs; choose one with --function");
   EXPECT_CONTAINS(result.error, "@abs");
+  // The only function is what inputs are for.
+  ProcessResult only = run({"--module=" + folder.write("abs.vmfb", absModule()), "--input=f32=-2"});
+  EXPECT_EQ(only.exitCode, 0) << only.error;
+  EXPECT_CONTAINS(only.out, "BM_abs/process_time/real_time ");
   ProcessResult filtered = run({"--benchmark_filter=none_of_them"});
   EXPECT_EQ(filtered.exitCode, 1);
 }

@@ -110,7 +110,9 @@ Result<std::vector<Row>> chooseRows(const Program &program, const RuntimeFlags &
     std::string takingArguments;
     for (const vm::Function &function : functions)
       takingArguments += "\n  " + describeFunction(function);
-    std::erase_if(functions, [](const vm::Function &function) { return !runsUnasked(function); });
+    // The only function is what inputs are meant for.
+    if (functions.size() != 1 || flags.inputs.empty())
+      std::erase_if(functions, [](const vm::Function &function) { return !runsUnasked(function); });
     if (functions.empty())
       return invalidArgument("no function of the module can be called without inputs; choose one with --function, and "
                              "give it --input flags:{}",
@@ -296,8 +298,9 @@ int main(int argc, char **argv) {
   FlagParser parser(
       "kiln-benchmark-module",
       "Times calls of a module's functions, allocating and freeing results included. Without --function it "
-      "times each exported function that takes no arguments or is marked as a benchmark. Each row has the "
-      "time of one call, and items_per_second: calls per second, or dispatches per second where the module "
+      "times each exported function that takes no arguments or is marked as a benchmark, or with inputs the "
+      "only one. Each row has the time of one call, and items_per_second: calls per second, or dispatches per second "
+      "where the module "
       "was compiled with a dispatch repeat count.");
   BenchmarkFlags flags;
   flags.add(parser);
