@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "kiln/base/watched_pages.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 #include "kiln/compiler/Input/Onnx/OnnxImport.h"
@@ -304,6 +305,8 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   }
   Compilation compilation(compiler, options, context);
   bool compiled = succeeded(compilation.run(*module, out));
+  if (compiled && model && !model->isWhole())
+    return report(dataLoss("a file of weights beside '{}' was cut off while it was read", model->path));
   if (Status status = compiled ? out.commit() : out.status(); !status.ok())
     return report(status);
   if (!compilation.status().ok())
@@ -326,6 +329,8 @@ int kiln::compileMain(int argc, char **argv, void (*registerBackends)(TargetBack
   CommandLine commandLine("kiln-compile", argc, argv);
   if (!commandLine.ok())
     return 1;
+  if (Status status = installPageLossHandler(); !status.ok()) // of weights that lie in files of their own
+    return reportFailure("kiln-compile", status);
 
   Compiler compiler(registerBackends);
   ToolOptions options;

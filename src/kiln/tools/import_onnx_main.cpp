@@ -105,7 +105,8 @@ int kiln::importOnnxMain(int argc, char **argv) {
   llvm::raw_string_ostream stream(text);
   module->print(stream);
   stream << "\n";
-  Status status = out.write(text);
+  Status status = (*model)->isWhole() ? out.write(text)
+                                      : dataLoss("'{}', or a file beside it, was cut off while it was read", input);
   if (status.ok())
     status = out.commit();
   return status.ok() ? 0 : report(status);

@@ -21,6 +21,11 @@ write("mismatch", """mismatch (float[4] x, float[3] y) => (float[4] z) { [sum] z
 # A function of the model's own, with an attribute that has a default.
 write("function", """function (float[4] x) => (float[4] z) { z = mine.Leak <slope: float = 0.5> (x) }
 <opset_import: ["" : 21], domain: "mine"> Leak <slope: float = 0.25> (x) => (y) { y = LeakyRelu <alpha: float = @slope> (x) }""")
+# What extents are equal or 1 is known when the program runs.
+write("broadcast", """broadcast (float[N] x, float[M] y) => (float[K] z) { z = Add(x, y) }""")
+write("attribute", """attribute (float[4] x) => (float[4] z) { [gate] z = Relu <slope = 0.5> (x) }""")
+save(parser.parse_model("""<ir_version: 8, opset_import: ["" : 6]>
+old (float[2, 3] x, float[3] y) => (float[2, 3] z) { [sum] z = Add <broadcast = 1> (x, y) }"""), "old.onnx")
 strings = helper.make_tensor_value_info("s", TensorProto.STRING, [2])
 save(helper.make_model(helper.make_graph([helper.make_node("Identity", ["s"], ["t"])], "text", [strings],
                                          [helper.make_tensor_value_info("t", TensorProto.STRING, [2])])), "strings.onnx")

@@ -132,8 +132,9 @@ LogicalResult lowerAttention(NodeLowering &n) {
   value = forHeads(n, *value, query->dims[1]);
   if (failed(key) || failed(value))
     return failure();
-  // Scores are computed in f32.
-  const DataType inside = type == DataType::F64 ? DataType::F64 : DataType::F32;
+  // Scores are computed in f32 at least.
+  const auto softmaxType = static_cast<DataType>(n.integer("softmax_precision", 0));
+  const DataType inside = type == DataType::F64 || softmaxType == DataType::F64 ? DataType::F64 : DataType::F32;
   std::optional<int64_t> size = Emitter::known(query->dims[3]);
   const Attribute *scaleGiven = n.attribute("scale");
   if (!scaleGiven && !size)

@@ -314,9 +314,12 @@ LogicalResult lowerCast(NodeLowering &n) {
   const auto type = n.node.op == "CastLike" ? n.in(1).type : static_cast<DataType>(n.integer("to", 0));
   if (!n.e.elementType(type))
     return n.refuse("gives a tensor of " + Twine(StringRef(dataTypeName(type))));
+  n.ignore({"round_mode"}); // of float8e8m0 alone
+  if (type == DataType::F8E8M0)
+    return n.refuse("rounds to float8e8m0");
+  const bool saturates = n.integer("saturate", 1) != 0;
   // Numbers that a float of 8 bits cannot hold are the largest that it can, unless said otherwise.
-  if (const double largest = largestOfNarrow(type);
-      largest > 0 && n.integer("saturate", 1) && bitsOf(n.in(0).type) > 8) {
+  if (const double largest = largestOfNarrow(type); largest > 0 && saturates && bitsOf(n.in(0).type) > 8) {
     FailureOr<Value> held = n.e.elementwise({&n.in(0)}, n.in(0).type, [&](Scalars &s, ValueRange args) {
       return s.max(s.like(-largest, args[0]), s.min(s.like(largest, args[0]), args[0]));
     });
@@ -393,6 +396,7 @@ LogicalResult lowerIsInf(NodeLowering &n) {
 }
 
 LogicalResult lowerDropout(NodeLowering &n) {
+  n.ignore({"seed", "ratio"}); // of training
   if (n.has(2)) {
     FailureOr<Value> flag = n.e.reshape(n.in(2), {});
     const bool mayTrain = failed(flag) || !flag->elements || Emitter::known((*flag->elements)[0]) != 0;

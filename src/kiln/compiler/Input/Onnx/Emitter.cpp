@@ -3,6 +3,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -290,7 +291,20 @@ FailureOr<Dims> Emitter::broadcast(ArrayRef<const Value *> operands) {
       else if (!known(dims[dim]))
         dims[dim] = chosen(arith::CmpIPredicate::eq, dims[dim], number(1), extent, dims[dim]);
     }
+  for (const Value *operand : operands)
+    for (auto [own, extent] : llvm::enumerate(operand->dims))
+      checkBroadcast(extent, dims[rank - operand->rank() + static_cast<int64_t>(own)]);
   return dims;
+}
+
+void Emitter::checkBroadcast(OpFoldResult extent, OpFoldResult result) {
+  if (known(extent) == 1 || same(extent, result))
+    return;
+  auto equals = [&](OpFoldResult other) -> mlir::Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, indexOf(extent), indexOf(other));
+  };
+  mlir::Value fits = arith::OrIOp::create(b, loc, equals(number(1)), equals(result));
+  cf::AssertOp::create(b, loc, fits, "operands have extents that do not broadcast to each other");
 }
 
 FailureOr<Value> Emitter::elementwise(ArrayRef<const Value *> operands, DataType type, Body body) {

@@ -119,7 +119,7 @@ public:
   mlir::Value constantScalar(double number, DataType type);
   Value empty(DataType type, const Dims &dims);
 
-  // Of operands that are broadcast to each other.
+  // Of operands that are broadcast to each other. What is only known when the program runs is checked then.
   mlir::FailureOr<Dims> broadcast(llvm::ArrayRef<const Value *> operands);
   mlir::FailureOr<Value> elementwise(llvm::ArrayRef<const Value *> operands, DataType type, Body body);
   // Each element from its indices.
@@ -153,6 +153,9 @@ public:
   mlir::FailureOr<Value> multiply(const Value &lhs, const Value &rhs, DataType type);
 
   llvm::SmallVector<mlir::utils::IteratorType> loops(int64_t parallel, int64_t reductions = 0);
+
+private:
+  void checkBroadcast(mlir::OpFoldResult extent, mlir::OpFoldResult result);
 };
 
 } // namespace kiln::onnx

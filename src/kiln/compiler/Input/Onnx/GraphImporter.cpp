@@ -161,7 +161,8 @@ void GraphImporter::importNodes(ArrayRef<Node> nodes, const Opsets &opsets, Scop
           refusals.push_back({op, std::string(label), "has output '" + std::string(name) + "', which is not computed"});
           continue;
         }
-        scope.values.insert_or_assign(name, lowering.results[i]);
+        if (!scope.values.emplace(name, lowering.results[i]).second)
+          refusals.push_back({op, std::string(label), "gives '" + std::string(name) + "', which is there already"});
       }
     e.loc = outer;
   }
@@ -179,11 +180,21 @@ LogicalResult GraphImporter::importNode(NodeLowering &lowering) {
   if (!op.empty())
     op += ".";
   op += StringRef(node.op);
+  // What operators mean changes with the version: an older or newer one would be computed wrongly in silence.
+  constexpr int64_t kOldest = 7, kNewest = 28;
+  const bool isSameSinceTheFirst = node.op == "Not";
+  if (node.domain.empty() && (lowering.opset > kNewest || (lowering.opset < kOldest && !isSameSinceTheFirst)))
+    return e.refuse("is of version " + Twine(lowering.opset) + " of ONNX's operators, and " + Twine(kOldest) + " to " +
+                    Twine(kNewest) + " are known");
   const Operator known = registry().lookup(op);
   for (unsigned input = 0; input < known.inputs; ++input)
     if (!lowering.has(input))
       return e.refuse("has no input " + Twine(input));
-  return known.lower(lowering);
+  if (failed(known.lower(lowering)))
+    return failure();
+  if (const Attribute *left = lowering.unused())
+    return e.refuse("has the attribute '" + Twine(StringRef(left->name)) + "', which is not supported here");
+  return success();
 }
 
 LogicalResult GraphImporter::importCall(const Function &function, NodeLowering &lowering) {
@@ -220,6 +231,14 @@ LogicalResult GraphImporter::importCall(const Function &function, NodeLowering &
 
 const Attribute *NodeLowering::attribute(std::string_view name) const {
   auto found = llvm::find_if(attributes, [&](const Attribute *attribute) { return attribute->name == name; });
+  if (found == attributes.end())
+    return nullptr;
+  used.insert(*found);
+  return *found;
+}
+
+const Attribute *NodeLowering::unused() const {
+  auto found = llvm::find_if(attributes, [&](const Attribute *attribute) { return !used.contains(attribute); });
   return found == attributes.end() ? nullptr : *found;
 }
 

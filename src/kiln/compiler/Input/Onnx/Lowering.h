@@ -4,6 +4,7 @@
 
 #include "kiln/compiler/Input/Onnx/Emitter.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace kiln::onnx {
@@ -32,6 +33,7 @@ public:
   llvm::SmallVector<const Attribute *> attributes; // those of a call in place of references to them
   std::deque<Attribute> renamed;                   // of which the storage is here
   llvm::SmallVector<Value> results;
+  mutable llvm::SmallPtrSet<const Attribute *, 4> used; // attributes that were asked for
 
   bool has(size_t input) const { return input < inputs.size() && inputs[input]; }
   const Value &in(size_t input) const { return *inputs[input]; }
@@ -66,6 +68,14 @@ public:
     return mlir::failed(value) ? mlir::failure() : give(std::move(*value));
   }
   mlir::LogicalResult refuse(const llvm::Twine &why) { return e.refuse(why); }
+
+  // Attributes that say nothing of what is computed here.
+  void ignore(std::initializer_list<std::string_view> names) const {
+    for (std::string_view name : names)
+      (void)attribute(name);
+  }
+  // An attribute that the operator did not ask for: what it says would be left out in silence.
+  const Attribute *unused() const;
 
   bool isTold = false; // what failed is listed as refusals of other nodes, and not as this one's
 };

@@ -172,6 +172,8 @@ LogicalResult lowerSplit(NodeLowering &n) {
   if (failed(axis))
     return failure();
   const auto parts = static_cast<int64_t>(n.node.outputs.size());
+  if (n.integer("num_outputs", parts) != parts)
+    return n.refuse("says another number of outputs than it has");
   Dims sizes;
   if (std::optional<ArrayRef<int64_t>> given = n.integers("split")) {
     for (int64_t size : *given)

@@ -23,8 +23,6 @@ struct Malformed {
   } while (false)
 #include <protozero/pbf_message.hpp>
 
-#include "kiln/base/mapped_file.h"
-
 namespace kiln::onnx {
 
 static_assert(std::endian::native == std::endian::little, "the format's numbers are little endian");
@@ -98,6 +96,11 @@ int64_t Tensor::elements() const {
   for (int64_t extent : dims)
     count *= extent;
   return count;
+}
+
+bool Model::isWhole() const {
+  return (!file || file->isWhole()) &&
+         std::ranges::all_of(external, [](const std::shared_ptr<const MappedFile> &each) { return each->isWhole(); });
 }
 
 const Attribute *Node::attribute(std::string_view wanted) const {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/mapped_file.h"
 #include "kiln/base/status.h"
 
 namespace kiln::onnx {
@@ -160,10 +161,13 @@ struct Model {
   Graph graph;
   std::vector<Function> functions;
 
+  // Whether nothing of the files was cut off while they were read: otherwise there were zeros in its place.
+  bool isWhole() const;
+
   // What views point into.
-  std::shared_ptr<const void> file;
-  std::deque<std::vector<std::byte>> unpacked;       // tensors that the file has as lists of numbers
-  std::vector<std::shared_ptr<const void>> external; // mapped files of external data
+  std::shared_ptr<const MappedFile> file;
+  std::deque<std::vector<std::byte>> unpacked;             // tensors that the file has as lists of numbers
+  std::vector<std::shared_ptr<const MappedFile>> external; // files of external data
 };
 
 // Files of external data are looked for beside the model and nowhere else.

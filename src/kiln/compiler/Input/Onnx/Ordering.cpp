@@ -76,6 +76,7 @@ LogicalResult lowerTopK(NodeLowering &n) {
   if (failed(axis))
     return failure();
   const bool isLargest = n.integer("largest", 1) != 0;
+  n.ignore({"sorted"}); // they always are
   Value places = e.generate(DataType::I64, value.dims, [&](Scalars &s, ValueRange at) {
     return s.make<arith::IndexCastOp>(s.b.getI64Type(), at[*axis]);
   });

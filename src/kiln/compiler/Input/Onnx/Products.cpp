@@ -167,11 +167,22 @@ FailureOr<Value> withBias(NodeLowering &n, const Value &value, const Value &bias
                          [](Scalars &s, ValueRange args) { return s.add(args[0], args[1]); });
 }
 
+// What the node says of its filters' extents, if anything, is what they have.
+static LogicalResult checkKernelShape(NodeLowering &n, const Value &filter) {
+  std::optional<ArrayRef<int64_t>> said = n.integers("kernel_shape");
+  ArrayRef<OpFoldResult> taps = ArrayRef(filter.dims).drop_front(2);
+  if (said && (said->size() != taps.size() || llvm::any_of(llvm::zip(*said, taps), [](auto pair) {
+                 return Emitter::known(std::get<1>(pair)).value_or(std::get<0>(pair)) != std::get<0>(pair);
+               })))
+    return n.refuse("says another kernel_shape than its filters have");
+  return success();
+}
+
 FailureOr<Value> convolve(NodeLowering &n, const Value &image, const Value &filter, DataType type) {
   if (image.rank() < 3 || filter.rank() != image.rank())
     return n.refuse("needs an image and filters with as many dimensions, three at least");
   FailureOr<Window> window = Window::read(n, image, ArrayRef(filter.dims).drop_front(2));
-  if (failed(window))
+  if (failed(window) || failed(checkKernelShape(n, filter)))
     return failure();
   Value padded = window->pad(n, image, n.e.constantScalar(0, image.type));
   return convolve(n, padded, filter, *window, n.integer("group", 1), type);
@@ -203,6 +214,8 @@ LogicalResult lowerConvTranspose(NodeLowering &n) {
     return n.refuse("has an output_shape of " + Twine(given->size()) + " dimensions");
   if (space < 1 || filter.rank() != image.rank())
     return n.refuse("needs an image and filters with as many dimensions, three at least");
+  if (failed(checkKernelShape(n, filter)))
+    return failure();
   SmallVector<int64_t> strides = n.integersOr("strides", space, 1), dilations = n.integersOr("dilations", space, 1),
                        outputPadding = n.integersOr("output_padding", space, 0),
                        pads = n.integersOr("pads", 2 * space, 0);

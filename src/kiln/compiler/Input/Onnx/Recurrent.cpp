@@ -84,6 +84,8 @@ public:
     if (batchFirst)
       x = e.transpose(x, {1, 0, 2});
     hidden = n.in(2).dims[2];
+    if (int64_t said = n.integer("hidden_size", 0); said != 0 && Emitter::known(hidden).value_or(said) != said)
+      return n.refuse("says another hidden_size than its weights have");
     if (n.attribute("clip")) {
       clip = n.real("clip", 0);
       if (clip <= 0)

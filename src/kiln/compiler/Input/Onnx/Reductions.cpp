@@ -85,6 +85,7 @@ enum class Reduction { Sum, Mean, Max, Min, Product, L1, L2, LogSum, LogSumExp, 
 template <Reduction kind> LogicalResult lowerReduce(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
+  const bool keepsAllWithoutAxes = n.integer("noop_with_empty_axes", 0) != 0;
   Along axes;
   if (n.has(1) && !n.axesAreKnown(1)) {
     FailureOr<Dims> places = e.elementsOf(n.in(1));
@@ -92,7 +93,7 @@ template <Reduction kind> LogicalResult lowerReduce(NodeLowering &n) {
       return failure();
     axes.flags = e.flags(*places, value.rank());
     axes.kept = value.rank() - static_cast<int64_t>(places->size());
-    if (places->empty() && !n.integer("noop_with_empty_axes", 0)) {
+    if (places->empty() && !keepsAllWithoutAxes) {
       axes.flags = Dims(value.rank(), e.number(1));
       axes.kept = 0;
     }
@@ -105,7 +106,7 @@ template <Reduction kind> LogicalResult lowerReduce(NodeLowering &n) {
       if (failed(all))
         return failure();
       axes.axes = *all;
-    } else if (!n.integer("noop_with_empty_axes", 0)) {
+    } else if (!keepsAllWithoutAxes) {
       for (int64_t dim = 0; dim < value.rank(); ++dim)
         axes.axes.push_back(dim);
     }
@@ -433,6 +434,9 @@ LogicalResult lowerBatchNorm(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
   const double epsilon = n.real("epsilon", 1e-5);
+  n.ignore({"momentum"}); // of training
+  if (!n.integer("spatial", 1))
+    return n.refuse("has means of each place");
   if (n.integer("training_mode", 0))
     return lowerBatchNormTraining(n, epsilon);
   SmallVector<Value> numbers;

@@ -33,6 +33,7 @@ LogicalResult lowerLinearAttention(NodeLowering &n) {
   Emitter &e = n.e;
   const int64_t queryHeads = n.integer("q_num_heads", 0), heads = n.integer("kv_num_heads", 0);
   const std::string_view rule = n.text("update_rule", "gated_delta");
+  n.ignore({"chunk_size"}); // how it may be computed
   const bool isGated = rule == "gated" || rule == "gated_delta", isDelta = rule == "delta" || rule == "gated_delta";
   if (rule != "linear" && !isGated && !isDelta)
     return n.refuse("has the rule '" + Twine(StringRef(rule)) + "'");

@@ -184,6 +184,7 @@ LogicalResult lowerMaxPool(NodeLowering &n) {
   Value result = pool(n, padded, *window, image.type, lowest,
                       [](Scalars &s, mlir::Value element, mlir::Value best) { return s.max(best, element); });
   n.results = {result};
+  n.ignore({"storage_order"}); // of places
   if (n.wants(1))
     n.results.push_back(placesOfLargest(n, image, padded, *window, result));
   return success();
