@@ -56,19 +56,16 @@ mlir::Value reciprocal(Scalars &s, mlir::Value x) {
   return s.div(s.like(1, x), x);
 }
 mlir::Value sigmoid(Scalars &s, mlir::Value x) {
-  mlir::Value one = s.like(1, x);
-  return s.div(one, s.add(one, s.make<math::ExpOp>(s.neg(x))));
+  return s.sigmoid(x);
 }
 mlir::Value softplus(Scalars &s, mlir::Value x) {
-  // log(1 + exp(x)) without an overflow.
-  mlir::Value rest = s.make<math::Log1pOp>(s.make<math::ExpOp>(s.neg(s.make<math::AbsFOp>(x))));
-  return s.add(s.max(x, s.like(0, x)), rest);
+  return s.softplus(x);
 }
 mlir::Value softsign(Scalars &s, mlir::Value x) {
   return s.div(x, s.add(s.like(1, x), s.make<math::AbsFOp>(x)));
 }
 mlir::Value mish(Scalars &s, mlir::Value x) {
-  return s.mul(x, s.make<math::TanhOp>(softplus(s, x)));
+  return s.mul(x, s.make<math::TanhOp>(s.softplus(x)));
 }
 mlir::Value hardSwish(Scalars &s, mlir::Value x) {
   mlir::Value gate = s.add(s.mul(x, s.like(1.0 / 6, x)), s.like(0.5, x));
@@ -125,7 +122,7 @@ LogicalResult lowerHardSigmoid(NodeLowering &n) {
 }
 LogicalResult lowerSwish(NodeLowering &n) {
   return lowerGated<[](Scalars &s, mlir::Value x, double alpha, double) {
-    return s.mul(x, sigmoid(s, s.mul(x, s.like(alpha, x))));
+    return s.mul(x, s.sigmoid(s.mul(x, s.like(alpha, x))));
   }>(n, 1, 0);
 }
 LogicalResult lowerShrink(NodeLowering &n) {
@@ -139,7 +136,7 @@ LogicalResult lowerShrink(NodeLowering &n) {
 LogicalResult lowerSwiGLU(NodeLowering &n) {
   const double alpha = n.real("alpha", 1);
   return n.give(n.e.elementwise({&n.in(0), &n.in(1)}, n.in(0).type, [&](Scalars &s, ValueRange args) {
-    return s.mul(s.mul(args[0], sigmoid(s, s.mul(args[0], s.like(alpha, args[0])))), args[1]);
+    return s.mul(s.mul(args[0], s.sigmoid(s.mul(args[0], s.like(alpha, args[0])))), args[1]);
   }));
 }
 LogicalResult lowerGelu(NodeLowering &n) {

@@ -1,5 +1,7 @@
 #include "kiln/compiler/Input/Onnx/Emitter.h"
 
+#include <limits>
+
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -259,6 +261,20 @@ Value Emitter::filled(DataType type, const Dims &dims, mlir::Value scalar) {
 
 mlir::Value Emitter::constantScalar(double number, DataType type) {
   return Scalars(b, loc).constant(number, elementType(type));
+}
+
+mlir::Value Emitter::extreme(DataType type, bool isLowest) {
+  if (isFloat(type)) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return constantScalar(isLowest ? -kInfinity : kInfinity, type);
+  }
+  const unsigned width = type == DataType::Bool ? 1 : bitsOf(type);
+  APInt number;
+  if (isUnsigned(type))
+    number = isLowest ? APInt::getZero(width) : APInt::getMaxValue(width);
+  else
+    number = isLowest ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(b, loc, IntegerAttr::get(elementType(type), number));
 }
 
 SmallVector<utils::IteratorType> Emitter::loops(int64_t parallel, int64_t reductions) {

@@ -49,6 +49,8 @@ public:
   mlir::Value equal(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value logicalNot(mlir::Value x);
+  mlir::Value sigmoid(mlir::Value x);
+  mlir::Value softplus(mlir::Value x);
   mlir::Value toIndex(mlir::Value integer);
   mlir::Value toFloat(mlir::Value indexOrInteger, mlir::Type type);
   // Numbers keep their value as far as the type can hold it; of a float only the part before the point.
@@ -117,6 +119,8 @@ public:
   mlir::FailureOr<Dims> elementsOf(const Value &value);
   Value filled(DataType type, const Dims &dims, mlir::Value scalar);
   mlir::Value constantScalar(double number, DataType type);
+  // The least or largest number of a type; an infinity of floats.
+  mlir::Value extreme(DataType type, bool isLowest);
   Value empty(DataType type, const Dims &dims);
 
   // Of operands that are broadcast to each other. What is only known when the program runs is checked then.

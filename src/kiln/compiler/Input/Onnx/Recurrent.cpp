@@ -37,7 +37,7 @@ struct Activation {
     auto a = [&] { return s.like(alpha, x); };
     auto b = [&] { return s.like(beta, x); };
     if (name == "sigmoid")
-      return s.div(one, s.add(one, s.make<math::ExpOp>(s.neg(x))));
+      return s.sigmoid(x);
     if (name == "tanh")
       return s.make<math::TanhOp>(x);
     if (name == "relu")
@@ -45,7 +45,7 @@ struct Activation {
     if (name == "softsign")
       return s.div(x, s.add(one, s.make<math::AbsFOp>(x)));
     if (name == "softplus")
-      return s.add(s.max(x, zero), s.make<math::Log1pOp>(s.make<math::ExpOp>(s.neg(s.make<math::AbsFOp>(x)))));
+      return s.softplus(x);
     if (name == "leakyrelu")
       return s.select(s.less(x, zero), s.mul(a(), x), x);
     if (name == "thresholdedrelu")

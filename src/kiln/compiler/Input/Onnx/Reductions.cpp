@@ -12,28 +12,6 @@ namespace kiln::onnx {
 
 namespace {
 
-double extremeOf(DataType type, bool isLowest) {
-  if (Emitter::isFloat(type))
-    return isLowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-  const int bits = bitsOf(type) - (Emitter::isUnsigned(type) ? 0 : 1);
-  if (isLowest)
-    return Emitter::isUnsigned(type) ? 0 : -std::ldexp(1, bits);
-  return std::ldexp(1, bits) - 1;
-}
-
-mlir::Value extreme(Emitter &e, DataType type, bool isLowest) {
-  Type element = e.elementType(type);
-  if (type == DataType::Bool)
-    return arith::ConstantOp::create(e.b, e.loc, e.b.getBoolAttr(!isLowest));
-  if (!isa<IntegerType>(element))
-    return e.constantScalar(extremeOf(type, isLowest), type);
-  const unsigned width = bitsOf(type);
-  APInt number = Emitter::isUnsigned(type)
-                     ? (isLowest ? APInt::getZero(width) : APInt::getMaxValue(width))
-                     : (isLowest ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
-  return arith::ConstantOp::create(e.b, e.loc, IntegerAttr::get(element, number));
-}
-
 // The dimensions along which elements are combined.
 struct Along {
   SmallVector<int64_t> axes;
@@ -55,7 +33,7 @@ Value sum(Emitter &e, const Value &value, const Along &along, bool keepsAxes) {
                 [](Scalars &s, mlir::Value element, mlir::Value soFar) { return s.add(soFar, element); });
 }
 Value largest(Emitter &e, const Value &value, const Along &along, bool keepsAxes) {
-  return reduce(e, value, along, keepsAxes, extreme(e, value.type, true),
+  return reduce(e, value, along, keepsAxes, e.extreme(value.type, /*isLowest=*/true),
                 [](Scalars &s, mlir::Value element, mlir::Value soFar) { return s.max(soFar, element); });
 }
 template <typename Body> Value mapped(Emitter &e, const Value &value, Body body) {
@@ -128,7 +106,7 @@ template <Reduction kind> LogicalResult lowerReduce(NodeLowering &n) {
   case Reduction::Mean: return n.give(dividedBy(e, sum(e, value, axes, keeps), countOf(e, value, axes)));
   case Reduction::Max: return n.give(largest(e, value, axes, keeps));
   case Reduction::Min:
-    return n.give(reduce(e, value, axes, keeps, extreme(e, value.type, false),
+    return n.give(reduce(e, value, axes, keeps, e.extreme(value.type, /*isLowest=*/false),
                          [](Scalars &s, mlir::Value element, mlir::Value soFar) { return s.min(soFar, element); }));
   case Reduction::Product:
     return n.give(reduce(e, value, axes, keeps, e.constantScalar(1, value.type),
@@ -181,7 +159,7 @@ Value argExtreme(Emitter &e, const Value &value, int64_t axis, bool isMax, bool 
       dims.push_back(value.dims[dim]);
       results.push_back(e.b.getAffineDimExpr(dim));
     }
-  mlir::Value best = e.filled(value.type, dims, extreme(e, value.type, isMax)).tensor;
+  mlir::Value best = e.filled(value.type, dims, e.extreme(value.type, /*isLowest=*/isMax)).tensor;
   mlir::Value place = e.filled(DataType::I64, dims, e.constantScalar(-1, DataType::I64)).tensor;
   AffineMap map = AffineMap::get(value.rank(), 0, results, e.b.getContext());
   SmallVector<AffineMap> maps = {e.b.getMultiDimIdentityMap(value.rank()), map, map};

@@ -2,6 +2,7 @@
 #include "kiln/compiler/Input/Onnx/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -89,6 +90,15 @@ mlir::Value Scalars::select(mlir::Value condition, mlir::Value x, mlir::Value y)
 }
 mlir::Value Scalars::logicalNot(mlir::Value x) {
   return make<arith::XOrIOp>(x, constant(1, x.getType()));
+}
+mlir::Value Scalars::sigmoid(mlir::Value x) {
+  mlir::Value one = like(1, x);
+  return div(one, add(one, make<math::ExpOp>(neg(x))));
+}
+// log(1 + exp(x)) without an overflow.
+mlir::Value Scalars::softplus(mlir::Value x) {
+  mlir::Value rest = make<math::Log1pOp>(make<math::ExpOp>(neg(make<math::AbsFOp>(x))));
+  return add(max(x, like(0, x)), rest);
 }
 mlir::Value Scalars::toIndex(mlir::Value integer) {
   if (isa<IndexType>(integer.getType()))

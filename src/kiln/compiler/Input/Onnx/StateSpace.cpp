@@ -176,9 +176,8 @@ LogicalResult lowerCausalConv(NodeLowering &n) {
   }
   const std::string_view activation = n.text("activation", "none");
   if (activation == "silu" || activation == "swish") {
-    FailureOr<Value> active = e.elementwise({&result}, inside, [](Scalars &s, ValueRange args) {
-      return s.div(args[0], s.add(s.like(1, args[0]), s.make<math::ExpOp>(s.neg(args[0]))));
-    });
+    FailureOr<Value> active = e.elementwise(
+        {&result}, inside, [](Scalars &s, ValueRange args) { return s.mul(args[0], s.sigmoid(args[0])); });
     if (failed(active))
       return failure();
     result = *active;

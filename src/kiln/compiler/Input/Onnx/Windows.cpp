@@ -1,7 +1,5 @@
 #include "kiln/compiler/Input/Onnx/Windows.h"
 
-#include <limits>
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -65,12 +63,6 @@ Value Window::pad(NodeLowering &n, const Value &image, mlir::Value scalar) const
 }
 
 namespace {
-
-double lowestOf(DataType type) {
-  if (Emitter::isFloat(type))
-    return -std::numeric_limits<double>::infinity();
-  return Emitter::isUnsigned(type) ? 0 : -std::ldexp(1, bitsOf(type) - 1);
-}
 
 // Combines the elements under a window.
 Value pool(NodeLowering &n, const Value &padded, const Window &window, DataType type, mlir::Value start,
@@ -179,7 +171,7 @@ LogicalResult lowerMaxPool(NodeLowering &n) {
   FailureOr<Window> window = readPool(n);
   if (failed(window))
     return failure();
-  mlir::Value lowest = n.e.constantScalar(lowestOf(image.type), image.type);
+  mlir::Value lowest = n.e.extreme(image.type, /*isLowest=*/true);
   Value padded = window->pad(n, image, lowest);
   Value result = pool(n, padded, *window, image.type, lowest,
                       [](Scalars &s, mlir::Value element, mlir::Value best) { return s.max(best, element); });
@@ -236,7 +228,7 @@ template <bool isMax> LogicalResult lowerGlobalPool(NodeLowering &n) {
     axes.push_back(dim);
     count = n.e.mul(count, image.dims[dim]);
   }
-  mlir::Value start = n.e.constantScalar(isMax ? lowestOf(image.type) : 0, image.type);
+  mlir::Value start = isMax ? n.e.extreme(image.type, /*isLowest=*/true) : n.e.constantScalar(0, image.type);
   Value all = n.e.reduce(image, axes, /*keepsAxes=*/true, start, image.type,
                          [](Scalars &s, mlir::Value element, mlir::Value soFar) {
                            return isMax ? s.max(soFar, element) : s.add(soFar, element);
