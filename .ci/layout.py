@@ -19,7 +19,8 @@ MAY_INCLUDE = [
     ("runtime/hal", ["base", "schema", "runtime/task"]),
     ("runtime/io", ["base", "schema", "runtime/task", "runtime/hal"]),
     ("runtime/module", ["base", "schema", "runtime/task", "runtime/hal"]),
-    ("runtime/vm", ["base", "schema", "runtime/task", "runtime/hal", "runtime/module"]),
+    ("runtime/parameters", ["base", "schema", "runtime/hal"]),
+    ("runtime/vm", ["base", "schema", "runtime/task", "runtime/hal", "runtime/module", "runtime/parameters"]),
     ("runtime", ["base", "schema", "targets/drivers.h"]),
     ("compiler", ["base", "schema"]),
     # A device that runs the executables of another target.

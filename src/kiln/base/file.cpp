@@ -4,6 +4,7 @@
 #include "kiln/base/write_error.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -194,6 +195,22 @@ Status OutputFile::failed(int error) const {
 Status OutputFile::write(std::span<const std::byte> bytes) {
   int error = writeBytes(fd.get(), bytes);
   return error ? failed(error) : okStatus();
+}
+
+Status OutputFile::writeZeros(uint64_t count) {
+  // A new file is as long as it is told to be; all others are written.
+  if (nameless || !temporary.empty()) {
+    off_t end = ::lseek(fd.get(), 0, SEEK_CUR);
+    if (end < 0 || __builtin_add_overflow(end, count, &end))
+      return failed(EFBIG);
+    if (::ftruncate(fd.get(), end) != 0 || ::lseek(fd.get(), end, SEEK_SET) < 0)
+      return failed(errno);
+    return okStatus();
+  }
+  static constexpr std::array<std::byte, 4096> zeros = {};
+  for (; count > 0; count -= std::min<uint64_t>(count, zeros.size()))
+    KILN_RETURN_IF_ERROR(write(std::span<const std::byte>(zeros).first(std::min<uint64_t>(count, zeros.size()))));
+  return okStatus();
 }
 
 Status OutputFile::commit() {

@@ -52,6 +52,8 @@ public:
   Status write(std::span<const std::byte> bytes);
   Status write(std::span<const uint8_t> bytes) { return write(std::as_bytes(bytes)); }
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
+  // So many zeros, which take no room on disks that have holes.
+  Status writeZeros(uint64_t count);
   Status commit();
 
 private:

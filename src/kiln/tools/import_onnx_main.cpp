@@ -1,8 +1,11 @@
 #include "kiln/tools/import_onnx_main.h"
 
 #include "kiln/base/watched_pages.h"
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Input/Onnx/OnnxImport.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/compiler/Transforms/Parameters.h"
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/diagnostic_stream.h"
 #include "kiln/tools/help_text.h"
@@ -12,6 +15,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 
 using namespace kiln;
 
@@ -22,6 +26,9 @@ constexpr const char *kTool = "kiln-import-onnx";
 struct ToolOptions {
   std::string output = "-";
   onnx::ImportOptions import;
+  bool externalize = false, save = true;
+  std::string parameterScope = "model", parameterFile;
+  int64_t leastElements = 100;
 };
 
 void bindToolOptions(OptionBinder &binder, ToolOptions &options) {
@@ -29,6 +36,18 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options) {
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
   binder.flag("entry-point-name", &options.import.entryPoint, "name",
               "What the program's function is called; the graph's name where it is not given");
+  binder.group("Weights beside the program");
+  binder.flag(
+      "externalize-params", &options.externalize,
+      "Make parameters of the model's constants: the program names them, and an archive (.irpa) has their values");
+  binder.flag("num-elements-threshold", &options.leastElements, "count",
+              "How many elements a constant has at least that becomes a parameter");
+  binder.flag("params-scope", &options.parameterScope, "name",
+              "The scope of parameters, as in --parameters=model=FILE");
+  binder.flag("save-params", &options.save, "Write the archive, too");
+  binder.action("no-save-params", [&options] { options.save = false; }, "Write the program alone");
+  binder.flag("save-params-to", &options.parameterFile, "file",
+              "Where the archive is written: <output>_params.irpa where it is not given");
 }
 
 int printHelp(const OptionBinder &binder) {
@@ -46,6 +65,7 @@ int printHelp(const OptionBinder &binder) {
   help.item("--help", "Prints this.");
   help.heading("Examples");
   help.command("kiln-import-onnx resnet50.onnx -o resnet50.mlir");
+  help.command("kiln-import-onnx --externalize-params resnet50.onnx -o resnet50.mlir");
   return printText(kTool, help.text());
 }
 
@@ -58,6 +78,26 @@ void tellOn(mlir::MLIRContext &context, llvm::raw_ostream &errors) {
       errors << kTool << ": note: " << note << "\n";
     return mlir::success();
   });
+}
+
+// resnet50.mlir's parameters are in resnet50_params.irpa.
+std::string archivePath(const ToolOptions &options) {
+  if (!options.parameterFile.empty())
+    return options.parameterFile;
+  llvm::SmallString<128> path(options.output);
+  llvm::sys::path::replace_extension(path, "");
+  return (path + "_params.irpa").str();
+}
+
+mlir::LogicalResult externalize(mlir::ModuleOp module, const ToolOptions &options) {
+  ParameterExport parameters;
+  parameters.scope = options.parameterScope;
+  if (options.save)
+    parameters.path = archivePath(options);
+  parameters.minimumElements = options.leastElements;
+  parameters.asGlobals = true;
+  module.getContext()->loadDialect<Flow::FlowDialect, Util::UtilDialect>();
+  return exportParameters(module, parameters);
 }
 
 } // namespace
@@ -84,6 +124,9 @@ int kiln::importOnnxMain(int argc, char **argv) {
   binder.hideOthers();
   llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(), "");
   auto report = [](const Status &status) { return reportFailure(kTool, status); };
+  if (options.externalize && options.save && options.output == "-" && options.parameterFile.empty())
+    return report(invalidArgument("--externalize-params writes an archive beside the program; -o names its file, or "
+                                  "--save-params-to the archive's"));
   if (input.empty())
     return report(invalidArgument("which model? kiln-import-onnx MODEL.onnx -o MODEL.mlir; --help says more"));
   if (Status status = installPageLossHandler(); !status.ok())
@@ -100,6 +143,8 @@ int kiln::importOnnxMain(int argc, char **argv) {
   tellOn(context, errors);
   mlir::OwningOpRef<mlir::ModuleOp> module = onnx::importModel(**model, options.import, context);
   if (!module)
+    return 1;
+  if (options.externalize && mlir::failed(externalize(*module, options)))
     return 1;
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -31,10 +31,13 @@ constexpr Verb kVerbs[] = {
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
     {"check", "kiln-check-module", "run the tests of a module"},
     {"dump", "kiln-dump-module", "show what is in a module"},
-    {"dispatch", "kiln-dispatch", "the kernel lab: verify, measure and rank kernels"},
+    {"create-parameters", "kiln-create-parameters", "write an archive of values"},
+    {"convert-parameters", "kiln-convert-parameters", "make an archive of other files"},
+    {"dump-parameters", "kiln-dump-parameters", "show what is in files of parameters"},
+    {"dispatch", "kiln-dispatch", "the kernel lab: verify, measure and rank"},
     {"opt", "kiln-opt", "run passes and phases of the compiler"},
     {"calibrate", "kiln-calibrate", "measure how fast this machine can be"},
-    {"doctor", "kiln-doctor", "say whether this machine can be trusted today"},
+    {"doctor", "kiln-doctor", "say whether this machine can be trusted"},
 };
 
 // Verbs of the lab that need no `dispatch` in front. Its `compile` is none: that is the compiler's.
@@ -44,14 +47,14 @@ constexpr const char *kLabVerbs[] = {"sweep",   "generate", "profile", "tune",  
 std::string usage() {
   std::string text = "Usage: kiln VERB [flags]\n\nVerbs:\n";
   for (const Verb &verb : kVerbs)
-    text += fmt::format("  {:<12}{} ({})\n", verb.name, verb.help, verb.tool);
+    text += fmt::format("  {:<20}{} ({})\n", verb.name, verb.help, verb.tool);
   text += "  of the lab, with `dispatch` or without:\n";
   constexpr size_t kInALine = 6;
   for (size_t i = 0; i < std::size(kLabVerbs); i += kInALine)
     text += fmt::format("    {}\n",
                         fmt::join(std::span(kLabVerbs).subspan(i, std::min(kInALine, std::size(kLabVerbs) - i)), ", "));
-  text += "  version     print the version\n"
-          "  help        print this; `kiln help VERB` prints the flags of a verb\n"
+  text += "  version             print the version\n"
+          "  help                print this; `kiln help VERB` prints the flags of a verb\n"
           "\n"
           "Example:\n"
           "  kiln compile abs.mlir --kiln-hal-target-backends=llvm-cpu -o abs.vmfb\n"

@@ -51,8 +51,13 @@ void RuntimeFlags::addProgramFlags(FlagParser &parser, bool withModules) {
        "everywhere; 3x5xf32 for zeros; 2x2xi32=@file.bin; @x.npy; +x.npy for the next array of a file; *x.npy for "
        "all of them."},
       inputs);
-  parser.add({"parameters", "[SCOPE=]FILE", "A parameter archive. Not supported yet."}, parameters);
-  parser.addChoice({"parameter_mode", "preload|file", "How parameter archives are read. Not supported yet."},
+  parser.add({"parameters", "[SCOPE=]FILE",
+              "Parameters that the program was compiled to be given: a file .irpa, .safetensors or .gguf. Several "
+              "files may be of one scope."},
+             parameters);
+  parser.addChoice({"parameter_mode", "file|preload",
+                    "file: a device that addresses the host's memory reads parameters from the mapped file, which may "
+                    "be larger than the memory. preload: they are copied first."},
                    parameterMode);
 }
 
@@ -152,11 +157,6 @@ static Result<Ref<vm::Module>> loadCompiled(const std::string &path) {
 }
 
 Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compiled) {
-  if (!flags.parameters.empty())
-    return unimplemented(
-        "--parameters={}: parameter archives are not supported yet; compile the values into the module, "
-        "or pass them as inputs",
-        flags.parameters.front());
   if (flags.modules.empty() && !compiled)
     return invalidArgument("no module is named; --module=FILE says what to run, and --help lists the flags");
 
@@ -174,6 +174,15 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   if (compiled)
     program.modules.push_back(std::move(compiled));
   KILN_ASSIGN_OR_RETURN(program.names, nameModules(program.modules));
+  program.parameters =
+      makeRef<ParameterSet>(flags.parameterMode == "preload" ? ParameterMode::Preload : ParameterMode::File);
+  for (const std::string &given : flags.parameters) {
+    setStep(fmt::format("while reading --parameters={}", given));
+    auto [scope, path] = splitScope(given);
+    Status added = program.parameters->add(scope, path);
+    if (!added.ok())
+      return std::move(added).withContext(fmt::format("--parameters={}", given));
+  }
 
   hal::DriverRegistry registry;
   hal::registerDrivers(registry);
@@ -200,7 +209,7 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
 }
 
 Result<std::unique_ptr<vm::Session>> Program::createSession(const Ref<vm::NativeModule> &more) const {
-  KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule(devices));
+  KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule(devices, parameters));
   vm::SessionOptions options;
   options.trace = trace ? stderr : nullptr;
   options.names = names;

@@ -11,6 +11,7 @@
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/module/module.h"
+#include "kiln/runtime/parameters/parameter_set.h"
 #include "kiln/runtime/vm/session.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/driver_flags.h"
@@ -80,6 +81,7 @@ public:
 
 private:
   std::vector<Ref<hal::Device>> devices;
+  Ref<ParameterSet> parameters;
   std::vector<Ref<vm::Module>> modules;
   std::vector<std::string> names; // of the modules, as sessions know them
   bool trace = false;

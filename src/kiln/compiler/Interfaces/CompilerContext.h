@@ -28,6 +28,9 @@ struct CompilerOptions {
   bool optimizeBytecodeModule = true;    // CSE, canonicalization and the like on the VM's program
   int optimizationLevel = 3;
   bool widenFloats = false; // see the pass kiln-widen-floats
+  bool zeroFillElided = false;
+  std::string parameterExport; // [scope=]file, empty: constants stay in the program
+  int64_t parameterExportMinimumSize = 256;
   TuningOptions tuning;
   DumpOptions dump;
 };

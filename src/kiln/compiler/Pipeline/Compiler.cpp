@@ -55,6 +55,14 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-compute-in-f64", &options.widenFloats,
               "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
               "kiln-dispatch compares programs of a corpus with");
+  binder.group("Parameters");
+  binder.flag("kiln-parameter-export", &options.parameterExport, "[scope=]file",
+              "Write large constants to an archive of parameters (.irpa), which programs are then run with: "
+              "--parameters=[scope=]file");
+  binder.flag("kiln-parameter-export-minimum-size", &options.parameterExportMinimumSize, "bytes",
+              "How large a constant is at least that is written there");
+  binder.flag("kiln-util-zero-fill-elided-attrs", &options.zeroFillElided,
+              "Take constants whose elements were left out of the text, dense_resource<__elided__>, as zeros");
   binder.group("Tuning");
   binder.flag(
       "tuning-db", &options.tuning.database, "<file>",

@@ -157,7 +157,7 @@ private:
             op))
       known = false;
     if (!known && !isa<cf::AssertOp, Flow::TensorReshapeOp, Flow::TensorTieShapeOp, Flow::TensorBitcastOp,
-                       Flow::TensorTransferOp>(op))
+                       Flow::TensorTransferOp, Flow::TensorParameterOp>(op))
       return op->emitError() << "'" << op->getName()
                              << "' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, "
                                 "linalg, and scf.for, scf.while, scf.if and, on tensors, scf.forall on the host";

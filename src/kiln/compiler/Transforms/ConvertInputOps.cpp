@@ -308,7 +308,7 @@ private:
     if (value && stores.empty() && value.getType() == global.getType()) {
       for (Util::GlobalLoadOp load : loads) {
         OpBuilder builder(load);
-        (void)replace(load, arith::ConstantOp::create(builder, load.getLoc(), value));
+        (void)replace(load, constantOf(builder, load.getLoc(), value).getDefiningOp());
       }
       return global.erase();
     }
@@ -318,6 +318,12 @@ private:
     // The null that a tensor would start as has no memory.
     if (value || type)
       initialize(global, value ? value : zeros(type));
+  }
+
+  static Value constantOf(OpBuilder &builder, Location loc, TypedAttr value) {
+    if (auto parameter = dyn_cast<Flow::NamedParameterAttr>(value))
+      return Flow::TensorParameterOp::create(builder, loc, parameter);
+    return arith::ConstantOp::create(builder, loc, value);
   }
 
   static std::string nameOfExtent(Util::GlobalOp global, int64_t dim) {
@@ -370,7 +376,7 @@ private:
     Location loc = global.getLoc();
     auto initializer = Util::InitializerOp::create(builder, loc);
     builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
-    Value start = arith::ConstantOp::create(builder, loc, value);
+    Value start = constantOf(builder, loc, value);
     if (start.getType() != global.getType()) {
       auto type = cast<RankedTensorType>(global.getType());
       for (int64_t dim = 0; dim < type.getRank(); ++dim) {

@@ -11,6 +11,8 @@ using namespace mlir;
 namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
+  if (context.options.zeroFillElided)
+    passes.addPass(createZeroFillElidedPass());
   passes.addPass(createPlaceOpsPass());
   passes.addPass(createLowerTosaPass());
   passes.addPass(createLowerStableHLOPass());
@@ -38,6 +40,8 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   // What folding has shown to have no elements, which operations' own checks may refuse.
   passes.addPass(Flow::createNormalizeOpsPass());
   passes.addPass(createCSEPass());
+  if (!context.options.parameterExport.empty())
+    passes.addPass(createExportParametersPass(context));
 }
 
 void buildAbiPhase(OpPassManager &passes, const CompilerContext &) {
@@ -66,7 +70,9 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createDecomposeOpsPass(); });
   registerPass([] { return createWidenFloatsPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });
+  registerPass([] { return createZeroFillElidedPass(); });
   registerPass([&context] { return createRunPreprocessingPass(context); });
+  registerPass([&context] { return createExportParametersPass(context); });
 }
 
 } // namespace kiln

@@ -11,6 +11,7 @@ void buildAbiPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 void buildPreprocessingPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 
 std::unique_ptr<mlir::Pass> createRunPreprocessingPass(const CompilerContext &context);
+std::unique_ptr<mlir::Pass> createExportParametersPass(const CompilerContext &context);
 
 void registerTransformsPasses(const CompilerContext &context);
 

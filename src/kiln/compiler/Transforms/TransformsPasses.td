@@ -184,6 +184,20 @@ def WrapEntryPointsPass : Pass<"kiln-wrap-entry-points", "mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ZeroFillElidedPass : Pass<"kiln-zero-fill-elided", "mlir::ModuleOp"> {
+  let summary = "Takes constants whose elements are not in the text as zeros";
+}
+
+def ExportParametersPass : Pass<"kiln-export-parameters", "mlir::ModuleOp"> {
+  let summary = "Writes large constants to an archive of parameters";
+  let description = [{
+    Each constant of at least --kiln-parameter-export-minimum-size bytes whose elements are not all the same becomes a
+    `flow.tensor.parameter` that is named after it. The archive is that of --kiln-parameter-export.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect"];
+  let constructor = "kiln::createExportParametersPass(context)";
+}
+
 def RunPreprocessingPass : Pass<"kiln-run-preprocessing", "mlir::ModuleOp"> {
   let summary = "Runs the user's pipeline of the preprocessing phase";
   let description = [{

@@ -301,7 +301,7 @@ static void testAsynchronous(kiln_program_t *program, kiln_device_t *device) {
   kiln_session_t *session = NULL;
   kiln_fence_t *first = NULL, *second = NULL;
   kiln_value_t argument = {KILN_KIND_REF, {0}}, result;
-  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, program, NULL};
+  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, program, NULL, NULL};
   kiln_submit_options_t submit = {sizeof(submit), &first, 1, NULL};
   CHECK_OK(kiln_session_create(&options, &session));
   CHECK_OK(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, NULL, sizeof(numbers), &argument.as.ref));
@@ -325,6 +325,19 @@ static void testAsynchronous(kiln_program_t *program, kiln_device_t *device) {
   kiln_session_release(session);
 }
 
+/* Files of parameters; a program without any takes them, too. */
+static void testParameters(kiln_session_options_t options) {
+  kiln_parameters_t *parameters = NULL;
+  kiln_session_t *session = NULL;
+  CHECK_OK(kiln_parameters_create(0, &parameters));
+  CHECK_FAILS(kiln_parameters_add_file(parameters, "model", "/nowhere.irpa"), KILN_STATUS_NOT_FOUND,
+              "cannot open '/nowhere.irpa'");
+  options.parameters = parameters;
+  CHECK_OK(kiln_session_create(&options, &session));
+  kiln_parameters_release(parameters);
+  kiln_session_release(session);
+}
+
 int main(void) {
   kiln_program_t *program = NULL;
   kiln_instance_t *instance = NULL;
@@ -332,7 +345,7 @@ int main(void) {
   kiln_module_t *module = NULL;
   kiln_session_t *session = NULL;
   kiln_device_options_t deviceOptions = {sizeof(deviceOptions), KILN_ALLOCATOR_DEBUG, 0};
-  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL};
+  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL};
   Host host = {0, 0};
   kiln_native_module_t *native = createHost(&host);
   int released = 0;
@@ -364,6 +377,7 @@ int main(void) {
   options.native_module_count = 1;
   CHECK_OK(kiln_session_create(&options, &session));
   CHECK_OK(kiln_program_create(&options, &program));
+  testParameters(options);
   /* The session keeps what it needs. */
   kiln_native_module_release(native);
   kiln_module_release(module);

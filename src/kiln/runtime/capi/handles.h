@@ -12,6 +12,7 @@
 #include "kiln/runtime/capi/kiln.h"
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/runtime/module/module.h"
+#include "kiln/runtime/parameters/parameter_set.h"
 #include "kiln/runtime/vm/any_ref.h"
 #include "kiln/runtime/vm/native_module.h"
 
@@ -29,6 +30,7 @@ enum class HandleKind : uint8_t {
   Function,
   Fence,
   CallLimit,
+  Parameters,
   Reference,
 };
 
@@ -101,6 +103,7 @@ KILN_HANDLE(kiln_session_t, SessionObject, Session)
 KILN_HANDLE(kiln_function_t, FunctionObject, Function)
 KILN_HANDLE(kiln_fence_t, FenceObject, Fence)
 KILN_HANDLE(kiln_call_limit_t, CallLimit, CallLimit)
+KILN_HANDLE(kiln_parameters_t, ParameterSet, Parameters)
 #undef KILN_HANDLE
 
 template <typename Handle> Handle *addHandle(const typename HandleTraits<Handle>::Object *object) {

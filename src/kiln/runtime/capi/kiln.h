@@ -291,6 +291,20 @@ KILN_API kiln_status_t *kiln_native_module_add(kiln_native_module_t *module, con
 KILN_API void kiln_native_module_retain(kiln_native_module_t *module);
 KILN_API void kiln_native_module_release(kiln_native_module_t *module);
 
+/* ---- Parameters: tensors outside of the module ---- */
+
+typedef struct kiln_parameters_t kiln_parameters_t;
+
+/* Where modules find the parameters that they were compiled to be given. Each is brought to a device once, for all
+ * programs and sessions that share this. With `preload` not 0 all are copied; otherwise a device that addresses the
+ * host's memory reads them from the mapped files, which may be larger than the memory. */
+KILN_API kiln_status_t *kiln_parameters_create(int preload, kiln_parameters_t **out_parameters);
+/* A file .irpa, .safetensors or .gguf, whose parameters are of this scope; NULL and "" are the one without a name.
+ * Several files may be of one scope. */
+KILN_API kiln_status_t *kiln_parameters_add_file(kiln_parameters_t *parameters, const char *scope, const char *path);
+KILN_API void kiln_parameters_retain(kiln_parameters_t *parameters);
+KILN_API void kiln_parameters_release(kiln_parameters_t *parameters);
+
 /* ---- Sessions: programs that run ---- */
 
 typedef struct kiln_program_t kiln_program_t;
@@ -313,7 +327,8 @@ typedef struct kiln_session_options_t {
   size_t stack_bytes;      /* of their registers; 0: 1 MiB */
   /* Made before of modules, devices and native modules, which are then left out here. NULL: of those above. */
   kiln_program_t *program;
-  kiln_call_limit_t *limit; /* of the initializers, as of kiln_session_call_within; NULL: none */
+  kiln_call_limit_t *limit;      /* of the initializers, as of kiln_session_call_within; NULL: none */
+  kiln_parameters_t *parameters; /* of the modules; NULL: none. Left out beside `program`, which has its own */
 } kiln_session_options_t;
 
 /* Instantiates the modules and runs their initializers, once for all sessions that are made of the program. These share

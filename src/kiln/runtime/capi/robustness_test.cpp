@@ -49,6 +49,7 @@ template <> constexpr bool isHandle<kiln_instance_t> = true;
 template <> constexpr bool isHandle<kiln_device_t> = true;
 template <> constexpr bool isHandle<kiln_module_t> = true;
 template <> constexpr bool isHandle<kiln_native_module_t> = true;
+template <> constexpr bool isHandle<kiln_parameters_t> = true;
 template <> constexpr bool isHandle<kiln_session_t> = true;
 template <> constexpr bool isHandle<kiln_function_t> = true;
 template <> constexpr bool isHandle<kiln_program_t> = true;
@@ -146,6 +147,7 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   kiln_device_t *newDevice = nullptr;
   kiln_module_t *newModule = nullptr;
   kiln_native_module_t *newNative = nullptr;
+  kiln_parameters_t *parameters = nullptr;
   kiln_session_t *otherSession = nullptr;
   kiln_call_limit_t *newLimit = nullptr;
   const kiln_function_t *found = nullptr;
@@ -209,6 +211,11 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
     EXPECT_TRUE(outView.object) << "a type of 0 is the tensor's";
     kiln_ref_release(outView);
   }
+  SWEEP(kiln_parameters_create, May{0}, 0, &parameters);
+  must(kiln_parameters_create(0, &parameters));
+  SWEEP(kiln_parameters_add_file, May{1}, parameters, "model", "/nowhere.irpa");
+  SWEEP(kiln_parameters_retain, May{}, parameters);
+  SWEEP(kiln_parameters_release, May{}, nullptr);
   SWEEP(kiln_native_module_create, May{}, "another", &newNative);
   must(kiln_native_module_create("another", &newNative));
   SWEEP(kiln_native_module_add, May{4}, newNative, "f", "_", returnNothing, nullptr);
@@ -481,7 +488,7 @@ TEST_F(CApiRobustness, SessionOptions) {
   kiln_program_t *program = nullptr, *other = nullptr;
   must(kiln_program_create(&right, &program));
   EXPECT_EQ(create([&](auto &o) { o.program = program; }),
-            "modules, devices or native modules are given beside a program, which has its own");
+            "modules, devices, native modules or parameters are given beside a program, which has its own");
   auto nothingElse = [&](auto &o) {
     o.program = program;
     o.module_count = o.device_count = o.native_module_count = 0;

@@ -29,7 +29,8 @@ Result<kiln_session_options_t> readSessionOptions(const kiln_session_options_t *
                                 KILN_OPTION_FIELD(kiln_session_options_t, max_call_depth),
                                 KILN_OPTION_FIELD(kiln_session_options_t, stack_bytes),
                                 KILN_OPTION_FIELD(kiln_session_options_t, program),
-                                KILN_OPTION_FIELD(kiln_session_options_t, limit)};
+                                KILN_OPTION_FIELD(kiln_session_options_t, limit),
+                                KILN_OPTION_FIELD(kiln_session_options_t, parameters)};
   return readOptions("kiln_session_options_t", given, fields);
 }
 
@@ -92,7 +93,11 @@ Result<ProgramParts> readParts(const kiln_session_options_t &options) {
       readHandles("native_modules", options.native_modules, options.native_module_count, parts.natives));
   KILN_RETURN_IF_ERROR(checkDevices(devices));
   parts.instance = devices.empty() ? 0 : devices.front()->allocator().instance();
-  KILN_ASSIGN_OR_RETURN(parts.natives.front(), vm::createHalModule(std::move(devices)));
+  Ref<ParameterSet> parameters;
+  if (options.parameters) {
+    KILN_ASSIGN_OR_RETURN(parameters, argument(options.parameters, "parameters"));
+  }
+  KILN_ASSIGN_OR_RETURN(parts.natives.front(), vm::createHalModule(std::move(devices), std::move(parameters)));
   return parts;
 }
 
@@ -117,8 +122,9 @@ Status createProgram(const kiln_session_options_t *given, kiln_program_t **out) 
 Result<std::unique_ptr<vm::Session>> createVmSession(const kiln_session_options_t &options, uint64_t &instance) {
   if (options.program) {
     KILN_ASSIGN_OR_RETURN(Ref<ProgramObject> object, argument(options.program, "program"));
-    if (options.module_count || options.device_count || options.native_module_count)
-      return invalidArgument("modules, devices or native modules are given beside a program, which has its own");
+    if (options.module_count || options.device_count || options.native_module_count || options.parameters)
+      return invalidArgument(
+          "modules, devices, native modules or parameters are given beside a program, which has its own");
     instance = object->instance;
     return object->program->createSession(vmOptions(options, instance));
   }

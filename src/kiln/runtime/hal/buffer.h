@@ -43,6 +43,8 @@ public:
   MemoryKind memoryKind() const { return kind; }
   // What the host, and fills and copies on the device, may do. Native code is trusted to keep to it.
   MemoryAccess access() const { return allowedAccess; }
+  // What it holds stays: from now on it is only read.
+  void seal() { allowedAccess = MemoryAccess::Read; }
 
   // The buffer whose memory this is: itself, or, for a span, the buffer that was allocated or imported.
   Buffer *allocation() { return parent ? parent.get() : this; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/runtime/parameters/parameter_set.h"
 #include "kiln/runtime/vm/hal_types.h"
 #include "kiln/runtime/vm/native_binding.h"
 #include "kiln/runtime/vm/program_objects.h"
@@ -80,8 +81,9 @@ Status viewMismatch(const BufferView &view, std::string_view label, ElementType 
 // The functions of hal_imports.def, under its names.
 class HalModule final : public NativeModule {
 public:
-  explicit HalModule(std::vector<Ref<Device>> devices)
-      : NativeModule("hal", schema::kHalVersion), devices(std::move(devices)) {}
+  HalModule(std::vector<Ref<Device>> devices, Ref<ParameterSet> parameters)
+      : NativeModule("hal", schema::kHalVersion), devices(std::move(devices)),
+        parameters(parameters ? std::move(parameters) : makeRef<ParameterSet>()) {}
 
   Status registerFunctions() {
 #define KILN_HAL_IMPORT(Name, name, signature)                                                                         \
@@ -211,6 +213,10 @@ private:
     return orWhatFor(device.allocator().importHost(std::move(memory)), "memory of a constant");
   }
 
+  Result<Ref<Buffer>> callParameterLoad(Device &device, Rodata &scope, Rodata &key, uint64_t length) {
+    return orWhatFor(parameters->load(device, scope.bytes(), key.bytes(), length), "memory of a parameter");
+  }
+
   Result<Ref<Buffer>> callBufferTransfer(Device &device, Buffer &buffer, uint64_t offset, uint64_t length) {
     KILN_ASSIGN_OR_RETURN(hal::MappedMemory bytes, buffer.map(MemoryAccess::Read, offset, length));
     KILN_ASSIGN_OR_RETURN(Ref<Buffer> copy,
@@ -332,13 +338,14 @@ private:
   // This many keep a device busy while the host makes the next one.
   static constexpr uint32_t kMostInFlight = 4;
 
-  std::vector<Ref<Device>> devices;
+  const std::vector<Ref<Device>> devices;
+  const Ref<ParameterSet> parameters;
 };
 
 } // namespace
 
-Result<Ref<NativeModule>> createHalModule(std::vector<Ref<hal::Device>> devices) {
-  Ref<HalModule> module = makeRef<HalModule>(std::move(devices));
+Result<Ref<NativeModule>> createHalModule(std::vector<Ref<hal::Device>> devices, Ref<ParameterSet> parameters) {
+  Ref<HalModule> module = makeRef<HalModule>(std::move(devices), std::move(parameters));
   KILN_RETURN_IF_ERROR(module->registerFunctions());
   return Ref<NativeModule>(module);
 }

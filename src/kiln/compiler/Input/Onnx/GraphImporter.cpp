@@ -93,7 +93,8 @@ Value GraphImporter::constant(const Tensor &tensor) {
     AsmResourceBlob blob = UnmanagedAsmResourceBlob::allocateWithAlign(raw, /*align=*/1);
     attribute = DenseResourceElementsAttr::get(type, StringRef(tensor.name), std::move(blob));
   }
-  value.tensor = arith::ConstantOp::create(e.b, e.loc, attribute);
+  const Location named = tensor.name.empty() ? e.loc : Location(NameLoc::get(e.b.getStringAttr(tensor.name), e.loc));
+  value.tensor = arith::ConstantOp::create(e.b, named, attribute);
   return value;
 }
 

@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace kiln::Flow;
@@ -12,15 +13,60 @@ using kiln::Util::parseSymbolVisibility;
 using kiln::Util::printSymbolVisibility;
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kiln/compiler/Dialect/Flow/IR/FlowAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.cpp.inc"
 
 void FlowDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "kiln/compiler/Dialect/Flow/IR/FlowAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.cpp.inc"
       >();
   addInterface<kiln::Util::InlineAll>();
+}
+
+// <"scope"::"key"> or <"key">.
+Attribute NamedParameterAttr::parse(AsmParser &parser, Type type) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string first, second;
+  bool hasScope = false;
+  if (parser.parseLess() || parser.parseString(&first))
+    return {};
+  if (succeeded(parser.parseOptionalColon())) {
+    hasScope = true;
+    if (parser.parseColon() || parser.parseString(&second))
+      return {};
+  }
+  // What other compilers say of a parameter beside its name changes nothing.
+  DictionaryAttr ignored;
+  if (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(ignored))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  MLIRContext *context = parser.getContext();
+  return NamedParameterAttr::getChecked([&] { return parser.emitError(loc); }, context,
+                                        hasScope ? StringAttr::get(context, first) : StringAttr(),
+                                        StringAttr::get(context, hasScope ? second : first), type);
+}
+
+void NamedParameterAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  if (getScope())
+    printer << getScope() << "::";
+  printer << getKey() << ">";
+}
+
+LogicalResult NamedParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr, StringAttr key,
+                                         Type type) {
+  auto tensor = dyn_cast_if_present<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return emitError() << "the parameter " << key << " needs the type of a tensor whose extents are known behind it";
+  return success();
 }
 
 LogicalResult TensorDynamicConstantOp::verify() {

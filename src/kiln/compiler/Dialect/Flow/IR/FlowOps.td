@@ -15,9 +15,26 @@ def Flow_Dialect : Dialect {
   let name = "flow";
   let cppNamespace = "::kiln::Flow";
   let summary = "Tensors between dispatches";
+  let useDefaultAttributePrinterParser = 1;
   let description = [{
     Every tensor of dynamic shape is made by an op that also has its dynamic extents as operands, so that no later phase
     has to ask for them.
+  }];
+}
+
+def Flow_NamedParameterAttr : AttrDef<Flow_Dialect, "NamedParameter", [TypedAttrInterface]> {
+  let mnemonic = "parameter.named";
+  let summary = "a tensor that the program is given when it is loaded";
+  let description = [{
+    `#flow.parameter.named<"model"::"conv1.weight"> : tensor<64x3x7x7xf32>`: by scope, which may be left out, and key. The
+    type says how the bytes are read; they have none of their own.
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::StringAttr">:$scope, "::mlir::StringAttr":$key,
+                        AttributeSelfTypeParameter<"">:$type);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    llvm::StringRef getScopeName() const { return getScope() ? getScope().getValue() : ""; }
   }];
 }
 
@@ -103,6 +120,13 @@ def Flow_TensorDynamicConstantOp : Flow_Op<"tensor.dynamic_constant", [Pure]> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "attr-dict $value `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Flow_TensorParameterOp : Flow_Op<"tensor.parameter", [Pure, AllTypesMatch<["parameter", "result"]>]> {
+  let summary = "a parameter of the program";
+  let arguments = (ins Flow_NamedParameterAttr:$parameter);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict qualified($parameter)";
 }
 
 def Flow_TensorEmptyOp : Flow_Op<"tensor.empty", [Pure]> {

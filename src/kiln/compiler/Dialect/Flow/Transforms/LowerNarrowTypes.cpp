@@ -384,7 +384,7 @@ private:
     collect(ops, llvm::IsaPred<linalg::GenericOp>);
     for (Operation *op : ops)
       hoistConversions(cast<linalg::GenericOp>(op));
-    collect(ops, llvm::IsaPred<HAL::TensorImportOp, HAL::TensorExportOp, TensorBitcastOp>);
+    collect(ops, llvm::IsaPred<HAL::TensorImportOp, HAL::TensorExportOp, TensorBitcastOp, TensorParameterOp>);
     for (Operation *op : ops)
       if (failed(lowerBoundary(op)))
         return failure();
@@ -421,6 +421,18 @@ private:
           HAL::TensorImportOp::create(b, loc, packing.packedType(), import.getSource(), packing.packedDims());
       import.replaceAllUsesWith(packing.unpack(packed));
       import.erase();
+      return success();
+    }
+    if (auto parameter = dyn_cast<TensorParameterOp>(op)) {
+      auto type = cast<RankedTensorType>(parameter.getType());
+      if (!isPacked(type))
+        return success();
+      Packing packing(b, loc, type, {});
+      NamedParameterAttr name = parameter.getParameter();
+      auto packed = TensorParameterOp::create(
+          b, loc, NamedParameterAttr::get(b.getContext(), name.getScope(), name.getKey(), packing.packedType()));
+      parameter.replaceAllUsesWith(packing.unpack(packed));
+      parameter.erase();
       return success();
     }
     if (auto exported = dyn_cast<HAL::TensorExportOp>(op)) {

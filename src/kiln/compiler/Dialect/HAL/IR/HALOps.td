@@ -298,6 +298,11 @@ def HAL_BufferAllocateOp : HAL_HostOp<"buffer.allocate"> {
   let arguments = (ins HAL_Device:$device, I32:$usage, Index:$length);
   let results = (outs HAL_Buffer:$result);
 }
+def HAL_ParameterLoadOp : HAL_HostOp<"parameter.load"> {
+  let summary = "a buffer of the device that holds a parameter of the program";
+  let arguments = (ins HAL_Device:$device, AnyType:$scope, AnyType:$key, Index:$length);
+  let results = (outs HAL_Buffer:$result);
+}
 def HAL_BufferConstantOp : HAL_HostOp<"buffer.constant"> {
   let summary = "a read-only buffer that holds bytes of the module";
   let arguments = (ins HAL_Device:$device, AnyType:$rodata, Index:$offset, Index:$length);

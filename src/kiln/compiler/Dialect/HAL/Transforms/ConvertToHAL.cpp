@@ -176,6 +176,12 @@ private:
       Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
       Value size = arith::ConstantIndexOp::create(builder, loc, constants.getSize());
       replace(op, BufferConstantOp::create(builder, loc, buffer, getDevice(builder, op), rodata, zero, size));
+    } else if (auto parameter = dyn_cast<Stream::ResourceParameterOp>(op)) {
+      auto text = [&](StringAttr value) {
+        return Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()), value).getResult();
+      };
+      replace(op, ParameterLoadOp::create(builder, loc, buffer, getDevice(builder, op), text(parameter.getScopeAttr()),
+                                          text(parameter.getKeyAttr()), parameter.getSize()));
     } else if (auto transfer = dyn_cast<Stream::ResourceTransferOp>(op)) {
       replace(op, BufferTransferOp::create(builder, loc, buffer, getDevice(builder, loc, targetOf(transfer)),
                                            transfer.getSource(), transfer.getOffset(), transfer.getSize()));

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Util/IR/ExecutableBody.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
@@ -19,6 +20,13 @@ using kiln::Util::printSymbolVisibility;
 #include "kiln/compiler/Dialect/Stream/IR/StreamTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.cpp.inc"
+
+Attribute NamedParameterAttr::parse(AsmParser &parser, Type type) {
+  return kiln::Flow::NamedParameterAttr::parse(parser, type);
+}
+void NamedParameterAttr::print(AsmPrinter &printer) const {
+  printer << "<>"; // nothing makes one
+}
 
 void StreamDialect::initialize() {
   addTypes<

@@ -31,6 +31,13 @@ def Stream_Binding : TypeDef<Stream_Dialect, "Binding"> {
   let summary = "memory that a dispatch is given";
 }
 
+// As programs of some years ago name parameters; read as the flow dialect's.
+def Stream_NamedParameterAttr : AttrDef<Stream_Dialect, "NamedParameter"> {
+  let mnemonic = "parameter.named";
+  let summary = "a tensor that the program is given when it is loaded";
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Stream_Lifetime : I32EnumAttr<"Lifetime", "how long a resource is needed", [
     I32EnumAttrCase<"External", 0, "external">,   // leaves the program, or came into it
     I32EnumAttrCase<"Transient", 1, "transient">, // within one call
@@ -62,8 +69,9 @@ def Stream_TensorExportOp : Stream_Op<"tensor.export"> {
 //===--- Values --------------------------------------------------------------------------------------------------===//
 
 def Stream_AsyncConstantOp : Stream_Op<"async.constant", [Pure]> {
-  let summary = "bytes of the module";
-  let arguments = (ins ElementsAttr:$value, Index:$size);
+  let summary = "bytes of the module, or of a parameter";
+  let description = "Elements, or a `#flow.parameter.named` that stands for some.";
+  let arguments = (ins TypedAttrInterface:$value, Index:$size);
   let results = (outs Stream_Resource:$result);
   let assemblyFormat = "`(` $value `)` `:` type($result) `{` $size `}` attr-dict";
 }
@@ -133,6 +141,12 @@ def Stream_ResourceConstantsOp : Stream_Op<"resource.constants", [Pure]> {
   let arguments = (ins ArrayAttr:$values, DenseI64ArrayAttr:$offsets, I64Attr:$size);
   let results = (outs Stream_Resource:$result);
   let assemblyFormat = "`(` $values `)` `at` $offsets `:` type($result) `{` $size `}` attr-dict";
+}
+def Stream_ResourceParameterOp : Stream_Op<"resource.parameter"> {
+  let summary = "a parameter of the program";
+  let arguments = (ins StrAttr:$scope, StrAttr:$key, Index:$size);
+  let results = (outs Stream_Resource:$result);
+  let assemblyFormat = "$scope `,` $key attr-dict `:` type($result) `{` $size `}`";
 }
 def Stream_ResourceTransferOp : Stream_Op<"resource.transfer"> {
   let summary = "memory of another device with the same bytes; their work has been awaited";

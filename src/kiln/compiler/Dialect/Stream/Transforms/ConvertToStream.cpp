@@ -264,6 +264,9 @@ private:
         return finish(op, AsyncConstantOp::create(builder, loc, resource, elements, sizeOf(constant.getResult())));
       return success();
     }
+    if (auto parameter = dyn_cast<Flow::TensorParameterOp>(op))
+      return finish(
+          op, AsyncConstantOp::create(builder, loc, resource, parameter.getParameter(), sizeOf(parameter.getResult())));
     if (isa<Flow::TensorReshapeOp, Flow::TensorTieShapeOp>(op)) {
       Value source = op->getOperand(0);
       carry(op->getResult(0), source);

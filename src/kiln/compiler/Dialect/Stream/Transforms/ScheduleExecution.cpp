@@ -6,6 +6,7 @@
 #include "kiln/compiler/Interfaces/ArenaPlan.h"
 
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
@@ -81,20 +82,59 @@ private:
   int64_t size = 0;
 };
 
+// The parameters that a device uses, each in a resource of its own, which an initializer of its own loads. `module` is
+// where they are put.
+class ParameterPool {
+public:
+  // The global that holds it.
+  StringRef add(Flow::NamedParameterAttr parameter, int64_t bytes, HAL::AffinityAttr place, mlir::ModuleOp module) {
+    // Of one size it is the same also where it is read as another type.
+    std::string &name = names[{parameter.getScopeName(), parameter.getKey().getValue(), bytes}];
+    if (!name.empty())
+      return name;
+    auto device = HAL::deviceOf(place);
+    name = ("__parameter_" + Twine(names.size() - 1)).str() + (device == 0 ? "" : "_" + std::to_string(device));
+    auto builder = OpBuilder::atBlockBegin(module.getBody());
+    Location loc = module.getLoc();
+    Type type = ResourceType::get(module.getContext());
+    Util::GlobalOp::create(builder, loc, name, type);
+    auto initializer = Util::InitializerOp::create(builder, loc);
+    builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
+    Value size = arith::ConstantIndexOp::create(builder, loc, bytes);
+    auto resource = ResourceParameterOp::create(builder, loc, type, parameter.getScopeName(), parameter.getKey(), size);
+    HAL::setPlace(resource, place);
+    Util::GlobalStoreOp::create(builder, loc, resource, name);
+    Util::ReturnOp::create(builder, loc);
+    return name;
+  }
+
+private:
+  std::map<std::tuple<StringRef, StringRef, int64_t>, std::string> names;
+};
+
 // By device, and with a place on it.
 using ConstantPools = std::map<int64_t, std::pair<HAL::AffinityAttr, ConstantPool>>;
 
 // Where the constants of one function are, in all of its blocks.
 class FunctionConstants {
 public:
-  FunctionConstants(Operation *func, ConstantPools &pools) {
+  FunctionConstants(Operation *func, ConstantPools &pools, std::map<int64_t, ParameterPool> &parameters) {
     func->walk([&](AsyncConstantOp op) {
       OpBuilder builder(op);
-      int64_t device = HAL::deviceOf(HAL::placeOf(op));
-      auto &[place, pool] = pools[device];
-      place = HAL::placeOf(op);
-      int64_t offset = pool.add(op.getValue());
-      Value resource = Util::GlobalLoadOp::create(builder, op.getLoc(), op.getType(), ConstantPool::nameOn(device));
+      HAL::AffinityAttr placeOfOp = HAL::placeOf(op);
+      int64_t device = HAL::deviceOf(placeOfOp), offset = 0;
+      std::string global;
+      if (auto parameter = dyn_cast<Flow::NamedParameterAttr>(op.getValue())) {
+        auto type = cast<RankedTensorType>(parameter.getType());
+        int64_t bytes = llvm::divideCeil(type.getNumElements() * HAL::packedBitWidth(type), 8);
+        global = parameters[device].add(parameter, bytes, placeOfOp, func->getParentOfType<mlir::ModuleOp>());
+      } else {
+        auto &[place, pool] = pools[device];
+        place = placeOfOp;
+        offset = pool.add(cast<ElementsAttr>(op.getValue()));
+        global = ConstantPool::nameOn(device);
+      }
+      Value resource = Util::GlobalLoadOp::create(builder, op.getLoc(), op.getType(), global);
       known[op] = {resource, arith::ConstantIndexOp::create(builder, op.getLoc(), offset), op.getSize()};
       ops.push_back(op);
     });
@@ -609,16 +649,17 @@ class ScheduleExecutionPass : public impl::ScheduleExecutionPassBase<ScheduleExe
 public:
   void runOnOperation() override {
     ConstantPools constants;
+    std::map<int64_t, ParameterPool> parameters;
     // First of all, as forwarding holds while operations keep their places.
     for (Operation &op : *getOperation().getBody())
       if (isa<Util::FuncOp, Util::InitializerOp>(op))
         for (Block &block : op.getRegion(0))
           carryTimepoints(block);
     ValueForwarding forwarding(getOperation());
-    for (Operation &op : *getOperation().getBody()) {
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody())) {
       if (!isa<Util::FuncOp, Util::InitializerOp>(op))
         continue;
-      FunctionConstants located(&op, constants);
+      FunctionConstants located(&op, constants, parameters);
       for (Block &block : op.getRegion(0))
         if (failed(BlockScheduler(block, located.spans(), forwarding).run()))
           return signalPassFailure();
