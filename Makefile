@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # End-to-end tests that judge no times, which sanitizers change.
 SANITIZED_LIT := tests/compile tests/documents tests/tools
 
-.PHONY: help setup configure build demo test test-all gcc sanitize install bundle fuzz coverage peers bench format lint docs clean
+.PHONY: help setup configure build demo test test-all gcc sanitize install bundle fuzz coverage peers frameworks bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,15 @@ $(BUILD)/peers/installed: python/peers.txt python/models.txt
 	@touch $@
 
 peers: $(BUILD)/peers/installed ## install the libraries that the lab compares with: oneDNN, MKL, OpenBLAS, ONNX Runtime, IREE
+
+# Needs PyPI, and 8 GB of disk; the tests that export models are skipped without.
+$(BUILD)/frameworks/installed: python/frameworks.txt
+	@test $$(df --output=avail -BG $(BUILD) 2>/dev/null | tail -n 1 | tr -dc 0-9) -ge 15 || { echo "not enough room on the disk: 15 GB"; exit 1; }
+	python3 -m venv $(BUILD)/frameworks
+	$(BUILD)/frameworks/bin/pip install --quiet --disable-pip-version-check --requirement python/frameworks.txt
+	@touch $@
+
+frameworks: $(BUILD)/frameworks/installed ## install PyTorch, Transformers and Diffusers, which models are exported from in tests
 
 bench: build ## measure what has a bar to meet, and print it beside its bar
 	@bench/run --build $(BUILD)

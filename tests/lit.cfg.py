@@ -83,6 +83,9 @@ python = next((each for each in pythons if has_package(each, "numpy")), "python3
 features.update(feature for package, feature in (("numpy", "numpy"), ("torch", "torch"), ("triton", "triton"), ("iree.compiler", "iree"), ("onnxruntime", "onnxruntime"), ("onnx", "onnx"), ("nudenet", "models"),
                                           ("scipy_openblas32", "peers"))
                 if has_package(python, package.split(".")[0]) and has_package(python, package))
+# What `make frameworks` installs.
+if os.path.exists(os.path.join(build, "frameworks", "installed")):
+    features.add("frameworks")
 # NVIDIA's assembler, which `make peers` installs.
 ptxas = next(iter(glob.glob(os.path.join(build, "peers", "lib", "python3*", "site-packages", "nvidia", "cu*", "bin", "ptxas"))),
              shutil.which("ptxas"))

@@ -321,7 +321,7 @@ TEST_F(RunModuleTest, FlagMistakes) {
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_EQ(result.error, "kiln-run-module: error: unknown flag '--inptu'; did you mean '--input'?\n");
   EXPECT_CONTAINS(run("identity", {"--parameters=model=x.irpa"}).error,
-                  "--parameters=model=x.irpa: parameter archives are not supported yet");
+                  "--parameters=model=x.irpa: cannot open 'x.irpa': No such file or directory");
 }
 
 TEST_F(RunModuleTest, FlagFiles) {

@@ -358,6 +358,8 @@ int kiln::compileMain(int argc, char **argv, void (*registerBackends)(TargetBack
   llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(),
                                     "kiln-compile, with the flags of MLIR and LLVM\n");
   options.input = input;
+  for (const std::string &note : compiler.notes())
+    reportNote("kiln-compile", note);
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();
 

@@ -69,7 +69,7 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
              devices);
   parser.addChoice({"device_allocator", "default|direct|caching|debug",
                     "direct allocates and frees each buffer; caching keeps freed memory; debug finds writes outside of "
-                    "buffers. The default is caching on GPUs and on discrete, direct elsewhere."},
+                    "buffers. The default is caching."},
                    deviceAllocator);
   parser.add({"task_topology_group_count", "N",
               "How many workers local-task has; 0 is one for each physical core that this process may use."},

@@ -59,6 +59,25 @@ static unsigned findRowPlace(linalg::LinalgOp op, ArrayRef<unsigned> loops) {
   return 1;
 }
 
+// Of a product, rows are a loop that does not change what is loaded along the innermost one, as the loop over blocks of
+// columns does, and that of a batch: the innermost such loop follows the first.
+static void putRowsFirst(linalg::LinalgOp op, ArrayRef<unsigned> groupOf, SmallVectorImpl<unsigned> &resultLoops) {
+  auto dependsOn = [&](OpOperand *input, unsigned group) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    return llvm::any_of(llvm::seq<unsigned>(groupOf.size()),
+                        [&](unsigned loop) { return groupOf[loop] == group && map.isFunctionOfDim(loop); });
+  };
+  for (unsigned place = 1; place < resultLoops.size(); ++place) {
+    bool isRows = llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+      return dependsOn(input, resultLoops[0]) && !dependsOn(input, resultLoops[place]);
+    });
+    if (!isRows)
+      continue;
+    std::rotate(resultLoops.begin() + 1, resultLoops.begin() + place, resultLoops.begin() + place + 1);
+    return;
+  }
+}
+
 LoopShape LoopShape::of(TilingInterface op) {
   LoopShape shape;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation())) {
@@ -87,6 +106,8 @@ LoopShape LoopShape::of(TilingInterface op) {
     }
     if (ConvolutionLoops::of(linalgOp))
       shape.rowPlace = findRowPlace(linalgOp, shape.resultLoops);
+    else if (linalgOp.getNumReductionLoops() != 0)
+      putRowsFirst(linalgOp, groupOf, shape.resultLoops);
     return shape;
   }
   for (utils::IteratorType type : op.getLoopIteratorTypes())

@@ -79,11 +79,13 @@ FailureOr<DispatchLimits> CompilerContext::dispatchLimits(Location loc) const {
   FailureOr<SmallVector<TargetBackend *>> selected = selectedBackends(loc);
   if (failed(selected))
     return failure();
-  DispatchLimits limits = selected->front()->dispatchLimits();
+  DispatchLimits limits = selected->front()->dispatchLimits(loc);
   for (TargetBackend *backend : llvm::drop_begin(*selected)) {
-    DispatchLimits others = backend->dispatchLimits();
+    DispatchLimits others = backend->dispatchLimits(loc);
     limits.mostOperands = std::min(limits.mostOperands, others.mostOperands);
     limits.mostUses = std::min(limits.mostUses, others.mostUses);
+    if (limits.panelBytes != others.panelBytes)
+      limits.panelBytes = 0;
   }
   return limits;
 }

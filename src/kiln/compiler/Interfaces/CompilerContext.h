@@ -29,7 +29,9 @@ struct CompilerOptions {
   int optimizationLevel = 3;
   bool widenFloats = false; // see the pass kiln-widen-floats
   bool zeroFillElided = false;
-  std::string parameterExport; // [scope=]file, empty: constants stay in the program
+  bool dataTiling = true;        // see the pass kiln-flow-pack-constants
+  bool evaluateConstants = true; // see the pass kiln-flow-hoist-constants
+  std::string parameterExport;   // [scope=]file, empty: constants stay in the program
   int64_t parameterExportMinimumSize = 256;
   TuningOptions tuning;
   DumpOptions dump;

@@ -21,6 +21,8 @@ struct DispatchLimits {
   // A product of few rows computes its large input where it uses it, if it uses each element so often at most; 0: it
   // never does.
   int64_t mostUses = 1;
+  // How wide a panel of a product's columns is, of which kernels keep a row in registers; 0: they are read as they lie.
+  int64_t panelBytes = 0;
   ReductionSplit split;
 };
 

@@ -81,7 +81,7 @@ public:
                                         llvm::SmallVectorImpl<char> &bytes) const = 0;
 
   // Asked before dispatches are formed.
-  virtual DispatchLimits dispatchLimits() const { return {}; }
+  virtual DispatchLimits dispatchLimits(mlir::Location loc) const { return {}; }
 
 protected:
   const TuningOptions &tuning() const { return *shared; }

@@ -55,6 +55,11 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-compute-in-f64", &options.widenFloats,
               "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
               "kiln-dispatch compares programs of a corpus with");
+  binder.flag("kiln-opt-data-tiling", &options.dataTiling,
+              "Lay weights out as kernels read them, when the module is loaded");
+  binder.flag(
+      "kiln-opt-const-eval", &options.evaluateConstants,
+      "Compute what depends on constants and parameters alone once, when the module is loaded, and not in each call");
   binder.group("Parameters");
   binder.flag("kiln-parameter-export", &options.parameterExport, "[scope=]file",
               "Write large constants to an archive of parameters (.irpa), which programs are then run with: "
@@ -87,6 +92,7 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-hal-dump-executable-binaries-to", &dump.binaries, "folder",
               "Write what goes into the module: .so, and of GPUs .ptx or .cubin");
   binder.flag("kiln-hal-dump-executable-files-to", &dump.files, "folder", "All of these");
+  foreign.bind(binder);
   for (const auto &backend : shared.backends.backends()) {
     binder.group(("Target " + backend->name()).str());
     backend->bindOptions(binder);

@@ -5,6 +5,7 @@
 
 #include "kiln/compiler/Interfaces/CompilerContext.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/compiler/Pipeline/ForeignSwitches.h"
 
 namespace kiln {
 
@@ -23,11 +24,15 @@ public:
   // compiler must outlive their use.
   void registerPasses() const;
 
+  // What to say of flags that were given, after parsing.
+  std::vector<std::string> notes() const { return foreign.notes(); }
+
   CompilerContext &context() { return shared; }
   const CompilerContext &context() const { return shared; }
 
 private:
   CompilerContext shared;
+  ForeignSwitches foreign;
 };
 
 } // namespace kiln

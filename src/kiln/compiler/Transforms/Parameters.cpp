@@ -79,11 +79,12 @@ private:
 
   // What the program's source calls it, if anything.
   static StringRef nameOf(arith::ConstantOp op, ElementsAttr elements) {
+    StringRef known;
     if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements))
-      return resource.getRawHandle().getKey();
-    if (auto name = dyn_cast<NameLoc>(op.getLoc()))
-      return name.getName();
-    return "constant";
+      known = resource.getRawHandle().getKey();
+    else if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+      known = name.getName();
+    return known.empty() ? "constant" : known;
   }
 
   std::string newKey(StringRef name) {

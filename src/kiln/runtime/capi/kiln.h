@@ -101,7 +101,7 @@ KILN_API kiln_status_t *kiln_instance_create(uint32_t api_version, kiln_instance
 KILN_API void kiln_instance_release(kiln_instance_t *instance);
 
 typedef enum kiln_allocator_t KILN_OF_ANY_NUMBER {
-  KILN_ALLOCATOR_DEFAULT = 0, /* caching on GPUs and on discrete, direct elsewhere */
+  KILN_ALLOCATOR_DEFAULT = 0, /* caching */
   KILN_ALLOCATOR_CACHING = 1, /* freed memory is kept and handed out again */
   KILN_ALLOCATOR_DEBUG = 2,   /* memory is poisoned, and writes outside of buffers are found */
   KILN_ALLOCATOR_DIRECT = 3   /* each buffer is allocated and freed */

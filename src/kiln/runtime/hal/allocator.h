@@ -17,7 +17,7 @@ enum class AllocatorKind : uint8_t {
   Direct,  // each buffer is allocated and freed
   Caching, // freed memory is kept and handed out again
   Debug,   // memory is poisoned, and writes outside of a buffer are found
-  Default, // what is best for the device: Direct on the host, Caching where allocating is slow
+  Default, // Caching; Direct in a program with sanitizers, which see then what is used after it was freed
 };
 
 class Allocator : public RefCounted {

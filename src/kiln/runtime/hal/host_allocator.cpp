@@ -1,5 +1,6 @@
 #include "kiln/runtime/hal/host_allocator.h"
 
+#include "kiln/base/sanitized.h"
 #include "kiln/runtime/hal/debug_allocator.h"
 
 namespace kiln::hal {
@@ -7,8 +8,11 @@ namespace kiln::hal {
 static Ref<Allocator> decorate(Ref<Allocator> direct, const DeviceOptions &options,
                                const CachingAllocatorOptions &caching) {
   switch (options.allocator) {
-  case AllocatorKind::Default:
   case AllocatorKind::Direct: break;
+  case AllocatorKind::Default:
+    if (kSanitized)
+      break;
+    [[fallthrough]];
   case AllocatorKind::Caching: return makeRef<CachingAllocator>(std::move(direct), caching);
   case AllocatorKind::Debug: {
     DebugAllocatorOptions debug;

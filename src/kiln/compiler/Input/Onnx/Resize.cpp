@@ -216,6 +216,7 @@ LogicalResult lowerResize(NodeLowering &n) {
   Type f32 = e.b.getF32Type();
   SmallVector<Axis> axes;
   const Attribute *scaleAttribute = n.attribute("scales");
+  const std::string_view policy = n.text("keep_aspect_ratio_policy", "stretch"); // of sizes
   if (isGiven(scalesAt) || scaleAttribute) {
     SmallVector<mlir::Value> scales;
     if (scaleAttribute) {
@@ -247,7 +248,6 @@ LogicalResult lowerResize(NodeLowering &n) {
     FailureOr<Dims> sizes = e.elementsOf(n.in(3));
     if (failed(sizes) || sizes->size() != dims.size())
       return n.refuse("has sizes of another number than dimensions");
-    const std::string_view policy = n.text("keep_aspect_ratio_policy", "stretch");
     std::optional<double> common;
     for (auto [dim, size] : llvm::zip(dims, *sizes)) {
       std::optional<int64_t> extent = Emitter::known(value.dims[dim]), known = Emitter::known(size);

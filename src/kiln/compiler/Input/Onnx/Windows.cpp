@@ -55,6 +55,17 @@ FailureOr<Window> Window::read(NodeLowering &n, const Value &image, ArrayRef<OpF
   return window;
 }
 
+void Window::fitTo(const Value &image) {
+  for (int64_t dim = 0; dim < space(); ++dim) {
+    std::optional<int64_t> extent = Emitter::known(image.dims[2 + dim]), before = Emitter::known(low[dim]);
+    if (Emitter::known(outputs[dim]) != 1 || !extent || *extent < 1 || !before || *before < 0 || dilations[dim] != 1 ||
+        taps[dim] - *before < *extent)
+      continue;
+    taps[dim] = *extent;
+    low[dim] = high[dim] = Builder(image.tensor.getContext()).getIndexAttr(0);
+  }
+}
+
 Value Window::pad(NodeLowering &n, const Value &image, mlir::Value scalar) const {
   Dims before(2, n.e.number(0)), behind = before;
   llvm::append_range(before, low);
@@ -171,6 +182,8 @@ LogicalResult lowerMaxPool(NodeLowering &n) {
   FailureOr<Window> window = readPool(n);
   if (failed(window))
     return failure();
+  if (!n.wants(1))
+    window->fitTo(image);
   mlir::Value lowest = n.e.extreme(image.type, /*isLowest=*/true);
   Value padded = window->pad(n, image, lowest);
   Value result = pool(n, padded, *window, image.type, lowest,
@@ -187,11 +200,13 @@ LogicalResult lowerAveragePool(NodeLowering &n) {
   FailureOr<Window> window = readPool(n);
   if (failed(window))
     return failure();
+  const bool countsPadding = n.integer("count_include_pad", 0) != 0;
+  if (!countsPadding)
+    window->fitTo(image);
   Emitter &e = n.e;
   auto add = [](Scalars &s, mlir::Value element, mlir::Value sum) { return s.add(sum, element); };
   mlir::Value zero = e.constantScalar(0, image.type), one = e.constantScalar(1, image.type);
   Value sum = pool(n, window->pad(n, image, zero), *window, image.type, zero, add);
-  const bool countsPadding = n.integer("count_include_pad", 0) != 0;
   // How many elements there are under the window, of one channel; what rounding up added does not count.
   Dims ones = {e.number(1), e.number(1)};
   ones.append(image.dims.begin() + 2, image.dims.end());

@@ -15,6 +15,9 @@ struct Window {
 
   // From the attributes strides, dilations, pads, auto_pad and ceil_mode.
   static mlir::FailureOr<Window> read(NodeLowering &n, const Value &image, llvm::ArrayRef<mlir::OpFoldResult> taps);
+  // Where there is one place for the window, and it has the whole image under it: the window is that, without padding.
+  // For those that do not look at the padding.
+  void fitTo(const Value &image);
   // The image with its padding.
   Value pad(NodeLowering &n, const Value &image, mlir::Value scalar) const;
 };

@@ -74,8 +74,12 @@ void CpuBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
 }
 
 // Rows in registers, for each of which an element of the other input is loaded and converted once.
-DispatchLimits CpuBackend::dispatchLimits() const {
+DispatchLimits CpuBackend::dispatchLimits(Location loc) const {
   DispatchLimits limits;
+  // As wide as the register tile of products, of two vectors. That there is no such CPU is told when code is generated.
+  ScopedDiagnosticHandler quiet(loc.getContext(), [](Diagnostic &) { return success(); });
+  if (FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc); succeeded(target))
+    limits.panelBytes = 2 * target->nativeVectorBits / 8;
   limits.mostUses = 16;
   if (!options.reassociate)
     limits.split.mostParts = 1;

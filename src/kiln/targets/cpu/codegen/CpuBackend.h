@@ -25,7 +25,7 @@ public:
   void buildLoweringPipeline(mlir::OpPassManager &variantPasses) const override;
   void buildTranslationPipeline(mlir::OpPassManager &variantPasses) const override;
   bool linksExecutables() const override { return true; }
-  DispatchLimits dispatchLimits() const override;
+  DispatchLimits dispatchLimits(mlir::Location loc) const override;
   mlir::LogicalResult serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
                                 llvm::SmallVectorImpl<char> &bytes) const override;
 

@@ -85,7 +85,7 @@ void CudaBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
 
 // Several blocks for each multiprocessor of a large device, which has 132 of them, with 64 kB each. A block has 32
 // columns.
-DispatchLimits CudaBackend::dispatchLimits() const {
+DispatchLimits CudaBackend::dispatchLimits(Location) const {
   DispatchLimits limits;
   limits.split.fewResults = 100;
   limits.split.mostParts = 512;

@@ -120,6 +120,30 @@ def OutlineDispatchesPass : Pass<"kiln-flow-outline-dispatches", "mlir::ModuleOp
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::func::FuncDialect"];
 }
 
+def PackConstantsPass : Pass<"kiln-flow-pack-constants", "mlir::ModuleOp"> {
+  let summary = "Lays weights out as kernels read them";
+  let description = [{
+    A product of constants or parameters as its columns, in f32 and with extents that are known, takes them in panels, each
+    as wide as the target's register tile (DispatchLimits::panelBytes): `[n, k, p]` of n panels. A dispatch of its own
+    makes them, which kiln-flow-hoist-constants moves to where the module is loaded. The loop along the columns is cut in two in all
+    of the product's dispatch. Not with --kiln-opt-data-tiling=false.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createPackConstantsPass(context)";
+}
+
+def HoistConstantsPass : Pass<"kiln-flow-hoist-constants", "mlir::ModuleOp"> {
+  let summary = "Computes once what is the same in each call";
+  let description = [{
+    A dispatch of constants and parameters alone, that others which are not so use, moves into an initializer, and a global
+    holds its result: a weight that is transposed or packed is so once, when the module is loaded. A dispatch whose
+    result has more than twice the bytes of what it is computed from, and more than 1 MiB, stays, as do those that may
+    fail, those of programs for several devices, and all with --kiln-opt-const-eval=false.
+  }];
+  let dependentDialects = ["::kiln::Util::UtilDialect"];
+  let constructor = "kiln::Flow::createHoistConstantsPass(context)";
+}
+
 def DumpDispatchBenchmarksPass : Pass<"kiln-flow-dump-dispatch-benchmarks", "mlir::ModuleOp"> {
   let summary = "Writes a program for each dispatch that launches it alone";
   let description = [{

@@ -170,6 +170,8 @@ private:
       isHeldBack |= !isSmall;
       return isSmall;
     });
+    // What is computed of a product is computed in the product's shape, and reshaped behind.
+    linalg::populateFoldReshapeOpsByCollapsingPatterns(set, isReshapedBehind);
     populateDropUnneededInitsPatterns(set);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
@@ -190,6 +192,14 @@ private:
     if (failed(applyPatternsGreedily(func, std::move(splats), untilDone)))
       return func->emitError() << "making fills of its splats did not come to an end";
     return success();
+  }
+
+  // Whether an operation may take what is reshaped as it was before.
+  static bool isReshapedBehind(OpOperand *operand) {
+    auto expand = operand->get().getDefiningOp<tensor::ExpandShapeOp>();
+    auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+    return expand && consumer && expand.getSrcType().hasStaticShape() && !isa<BlockArgument>(expand.getSrc()) &&
+           !consumer.hasDynamicShape() && (consumer.getNumReductionLoops() == 0 || consumer.getNumDpsInputs() == 1);
   }
 
   const CompilerContext *context;

@@ -27,6 +27,8 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.nest<Util::FuncOp>().addPass(createLowerAffinePass());
   passes.addPass(createSoundCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(createPackConstantsPass(context));
+  passes.addPass(createHoistConstantsPass(context));
   passes.addPass(createDumpDispatchBenchmarksPass(context));
 }
 
@@ -41,6 +43,8 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });
   registerPass([] { return createHoistReductionsPass(); });
+  registerPass([&context] { return createPackConstantsPass(context); });
+  registerPass([&context] { return createHoistConstantsPass(context); });
   registerPass([&context] { return createDumpDispatchBenchmarksPass(context); });
 }
 

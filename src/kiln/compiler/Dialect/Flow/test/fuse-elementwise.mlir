@@ -293,3 +293,27 @@ util.func public @starts_from_a_value(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: 
   } -> tensor<?xf32>
   util.return %r : tensor<?xf32>
 }
+
+// What is computed of a product under another shape is computed in the product's, and reshaped behind.
+// CHECK-LABEL: util.func public @reshaped_behind
+// CHECK: %[[P:.*]] = linalg.matmul
+// CHECK: %[[R:.*]] = linalg.generic
+// CHECK-SAME: ins(%[[P]], %{{.*}} : tensor<4x8xf32>, tensor<8xf32>)
+// CHECK: %[[E:.*]] = tensor.expand_shape %[[R]] {{.*}} : tensor<4x8xf32> into tensor<1x4x8xf32>
+// CHECK: util.return %[[E]]
+util.func public @reshaped_behind(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %b: tensor<8xf32>) -> tensor<1x4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<4x16xf32>, tensor<16x8xf32>) outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %wide = tensor.expand_shape %p [[0, 1], [2]] output_shape [1, 4, 8] : tensor<4x8xf32> into tensor<1x4x8xf32>
+  %o = tensor.empty() : tensor<1x4x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%wide, %b : tensor<1x4x8xf32>, tensor<8xf32>) outs(%o : tensor<1x4x8xf32>) {
+  ^bb0(%a: f32, %c: f32, %u: f32):
+    %0 = arith.addf %a, %c : f32
+    linalg.yield %0 : f32
+  } -> tensor<1x4x8xf32>
+  util.return %r : tensor<1x4x8xf32>
+}

@@ -23,6 +23,9 @@ struct Parallelism {
 };
 static constexpr Parallelism parallelism[] = {{16, 1e6}, {64, 4e6}};
 
+// So many rows share a panel of columns, and a block of them stays in a core's own cache.
+static constexpr int64_t rowsOfPanel = 256;
+
 namespace {
 // The loops of a root by their part in a configuration.
 struct Problem {
@@ -100,6 +103,10 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   if (config.rows)
     config.columns = std::min(config.columns, std::max<int64_t>(1, (registers - 1) / (config.rows + 1)) * lanes);
   int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
+  // A panel of weights, which lie in memory in panels, is read once by all rows that a workgroup can have.
+  const bool isPanel = ShapedType::isStatic(problem.n) && problem.n <= columns && problem.m != problem.inner;
+  if (isPanel && config.m != 0)
+    config.m = std::max(config.m, rowsOfPanel);
   config.m = shareEvenly(problem.inner, config.m, rows);
   config.n = shareEvenly(problem.n, config.n, columns);
   config.k = shareEvenly(problem.channels.value_or(problem.k), config.k, lanes);

@@ -465,7 +465,11 @@ private:
       block = std::min(block, extents[loop]);
     OpOperand *packed = plan.rowLoop >= 0 ? packable(plan.vectorLoop) : nullptr;
     bool strided = packed && strideAlong(op, *packed, plan.vectorLoop) != 1;
-    if (packed && (strided || (config && config->packB))) {
+    // What is a panel already, whose rows follow each other.
+    int64_t width = extents[plan.vectorLoop];
+    bool isPanel = packed && !strided && ShapedType::isStatic(width) && width <= plan.vectors * plan.lanes &&
+                   strideAlong(op, *packed, loop) == width;
+    if (packed && !isPanel && (strided || (config && config->packB))) {
       int64_t extent = bounds[plan.vectorLoop];
       unsigned bits = getElementTypeOrSelf(packed->get().getType()).getIntOrFloatBitWidth();
       bool fits = reductions.size() == 1 ||

@@ -1,0 +1,378 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/HAL/IR/Places.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_PACKCONSTANTSPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+namespace {
+
+// Fewer rows use a panel too seldom for it to matter how it lies.
+constexpr int64_t kLeastRows = 8;
+
+// The extents of a tensor whose dimension `dim` is cut into panels.
+SmallVector<int64_t> cutShape(ArrayRef<int64_t> shape, unsigned dim, int64_t panel) {
+  SmallVector<int64_t> cut(shape);
+  cut[dim] /= panel;
+  cut.insert(cut.begin() + dim + 1, panel);
+  return cut;
+}
+RankedTensorType cutType(Type type, unsigned dim, int64_t panel) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(cutShape(tensor.getShape(), dim, panel), tensor.getElementType());
+}
+
+// The place of a loop among the results of a map: nothing where there is none, or where it is part of an expression.
+std::optional<unsigned> placeOf(AffineMap map, unsigned loop) {
+  return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
+}
+
+// A dispatch whose root is a product of an argument, and how it becomes one of panels: the loop along the columns is
+// cut in two everywhere in the function, and arguments and results have another shape with the same bytes.
+class Product {
+public:
+  static std::optional<Product> of(ExecutableOp executable, int64_t panelBytes) {
+    Product product;
+    product.function = *executable.getInnerModule().getOps<func::FuncOp>().begin();
+    if (!product.findRoot(panelBytes) || !product.followColumns())
+      return std::nullopt;
+    return product;
+  }
+
+  unsigned argument() const { return weights.getArgNumber(); }
+  // Whether the weights have a row for each column of the result.
+  bool isTransposed() const { return placeOf(weightsMap, columns) == 0U; }
+  int64_t panelWidth() const { return panel; }
+  RankedTensorType weightsType() const { return cast<RankedTensorType>(weights.getType()); }
+  // [columns / panel, k, panel]
+  RankedTensorType packedType() const {
+    auto type = weightsType();
+    const int64_t k = type.getDimSize(isTransposed() ? 1 : 0), n = type.getDimSize(isTransposed() ? 0 : 1);
+    return RankedTensorType::get({n / panel, k, panel}, type.getElementType());
+  }
+
+  void rewrite() {
+    Block &body = function.getFunctionBody().front();
+    for (auto [value, dim] : cutArguments)
+      value.setType(cutType(value.getType(), dim, panel));
+    RankedTensorType packed = packedType();
+    weights.setType(packed);
+    for (Operation &op : llvm::make_early_inc_range(body))
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+        cutOp(linalgOp);
+    Operation *terminator = body.getTerminator();
+    function.setType(FunctionType::get(function.getContext(), body.getArgumentTypes(), terminator->getOperandTypes()));
+  }
+
+private:
+  bool findRoot(int64_t panelBytes) {
+    if (!function.getFunctionBody().hasOneBlock())
+      return false;
+    for (Operation &op : function.getFunctionBody().front()) {
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (!linalgOp && !isa<tensor::EmptyOp, arith::ConstantOp, func::ReturnOp>(op))
+        return false;
+      if (linalgOp && (linalgOp.hasDynamicShape() || linalgOp->getNumResults() != linalgOp.getNumDpsInits()))
+        return false;
+      if (!linalgOp || linalgOp.getNumReductionLoops() == 0)
+        continue;
+      if (root)
+        return false;
+      root = linalgOp;
+    }
+    if (!root || !linalg::isaContractionOpInterface(root) || root.getNumLoops() != 3 ||
+        root.getNumReductionLoops() != 1 || root.getNumDpsInputs() != 2)
+      return false;
+    AffineMap result = root.getMatchingIndexingMap(root.getDpsInitOperand(0));
+    if (result.getNumResults() != 2)
+      return false;
+    columns = result.getDimPosition(1);
+    for (OpOperand *input : root.getDpsInputOperands()) {
+      AffineMap map = root.getMatchingIndexingMap(input);
+      if (!map.isProjectedPermutation() || map.getNumResults() != 2)
+        return false;
+      if (!placeOf(map, columns))
+        continue;
+      weights = dyn_cast<BlockArgument>(input->get());
+      weightsMap = map;
+    }
+    SmallVector<int64_t> extents = root.getStaticLoopRanges();
+    if (!weights || !weights.hasOneUse() || !root->getResult(0).getType() ||
+        extents[result.getDimPosition(0)] < kLeastRows)
+      return false;
+    for (Type type : {weights.getType(), root->getResult(0).getType()})
+      if (!getElementTypeOrSelf(type).isF32())
+        return false;
+    panel = panelBytes / 4;
+    return panel > 0 && extents[columns] % panel == 0;
+  }
+
+  // Finds the dimension of each value of the function that runs along the columns.
+  bool followColumns() {
+    llvm::DenseSet<Value> others; // which are used as they are
+    for (auto op : function.getFunctionBody().front().getOps<linalg::LinalgOp>()) {
+      std::optional<unsigned> loop = op == root ? std::optional(columns) : std::nullopt;
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto cut = cutDims.find(operand.get()); cut != cutDims.end() && op != root) {
+          auto dim = dyn_cast<AffineDimExpr>(op.getMatchingIndexingMap(&operand).getResult(cut->second));
+          if (!dim || (loop && *loop != dim.getPosition()))
+            return false;
+          loop = dim.getPosition();
+        }
+      if (isa<linalg::FillOp>(op))
+        continue; // is cut for who uses it
+      if (!loop) {
+        for (Value operand : op->getOperands())
+          others.insert(operand);
+        continue;
+      }
+      if (op.hasIndexSemantics())
+        return false;
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (operand.get() == weights)
+          continue;
+        if (!cut(op, operand, *loop))
+          return false;
+      }
+      for (auto [result, init] : llvm::zip(op->getResults(), op.getDpsInitsMutable())) {
+        std::optional<unsigned> dim = placeOf(op.getMatchingIndexingMap(&init), *loop);
+        if (!dim)
+          return false;
+        cutDims[result] = *dim;
+      }
+      cutLoops.insert({op, *loop});
+    }
+    for (auto [value, dim] : cutDims)
+      if (others.contains(value))
+        return false;
+    return true;
+  }
+
+  bool cut(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    std::optional<unsigned> dim = placeOf(map, loop);
+    if (!dim)
+      return !map.isFunctionOfDim(loop);
+    for (auto [place, expr] : llvm::enumerate(map.getResults()))
+      if (place != *dim && expr.isFunctionOfDim(loop))
+        return false;
+    Value value = operand.get();
+    auto [known, isNew] = cutDims.try_emplace(value, *dim);
+    if (known->second != *dim)
+      return false;
+    if (!isNew)
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      cutArguments.push_back({argument, *dim});
+      return true;
+    }
+    // Made for each of its uses anew.
+    if (auto fill = value.getDefiningOp<linalg::FillOp>())
+      return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>() != nullptr;
+    return isa<tensor::EmptyOp>(value.getDefiningOp());
+  }
+
+  Value remade(OpBuilder &b, Value value, unsigned dim) const {
+    RankedTensorType type = cutType(value.getType(), dim, panel);
+    Value empty = tensor::EmptyOp::create(b, value.getLoc(), type.getShape(), type.getElementType());
+    if (auto fill = value.getDefiningOp<linalg::FillOp>())
+      return linalg::FillOp::create(b, value.getLoc(), fill.getInputs()[0], empty).getResult(0);
+    return empty;
+  }
+
+  void cutOp(linalg::LinalgOp op) {
+    auto found = cutLoops.find(op);
+    if (found == cutLoops.end())
+      return;
+    const unsigned loop = found->second;
+    OpBuilder b(op);
+    MLIRContext *context = op->getContext();
+    const auto shifted = [&](unsigned place) { return getAffineDimExpr(place > loop ? place + 1 : place, context); };
+    SmallVector<Value> operands;
+    SmallVector<AffineMap> maps;
+    for (OpOperand &operand : op->getOpOperands()) {
+      SmallVector<AffineExpr> replacements, exprs;
+      for (unsigned i = 0; i < op.getNumLoops(); ++i)
+        replacements.push_back(shifted(i));
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      if (op == root && operand.get() == weights) {
+        unsigned k = 0;
+        for (unsigned i = 0; i < 3; ++i)
+          if (i != loop && map.isFunctionOfDim(i))
+            k = i;
+        exprs = {shifted(loop), shifted(k), getAffineDimExpr(loop + 1, context)};
+      } else {
+        for (AffineExpr expr : map.getResults()) {
+          exprs.push_back(expr.replaceDims(replacements));
+          if (expr == getAffineDimExpr(loop, context))
+            exprs.push_back(getAffineDimExpr(loop + 1, context));
+        }
+      }
+      maps.push_back(AffineMap::get(op.getNumLoops() + 1, 0, exprs, context));
+      Value value = operand.get();
+      if (value != weights && !isa<BlockArgument>(value) && placeOf(map, loop) &&
+          isa<tensor::EmptyOp, linalg::FillOp>(value.getDefiningOp()))
+        value = remade(b, value, *placeOf(map, loop));
+      operands.push_back(value);
+    }
+    SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+    kinds.insert(kinds.begin() + loop + 1, utils::IteratorType::parallel);
+    const size_t inputs = op.getNumDpsInputs();
+    SmallVector<Type> types;
+    for (Value init : ArrayRef(operands).drop_front(inputs))
+      types.push_back(init.getType());
+    auto made = linalg::GenericOp::create(b, op.getLoc(), types, ArrayRef(operands).take_front(inputs),
+                                          ArrayRef(operands).drop_front(inputs), maps, kinds);
+    IRMapping mapping;
+    op->getRegion(0).cloneInto(&made.getRegion(), mapping);
+    made->setDiscardableAttrs(llvm::to_vector(op->getDiscardableAttrs()));
+    for (auto [old, replacement] : llvm::zip(op->getResults(), made.getResults()))
+      old.replaceAllUsesWith(replacement);
+    op->erase();
+  }
+
+  func::FuncOp function;
+  linalg::LinalgOp root;
+  unsigned columns = 0; // the root's loop
+  BlockArgument weights;
+  AffineMap weightsMap;
+  int64_t panel = 0;
+  llvm::MapVector<Value, unsigned> cutDims;
+  SmallVector<std::pair<BlockArgument, unsigned>> cutArguments;
+  DenseMap<Operation *, unsigned> cutLoops;
+};
+
+class PackConstantsPass : public impl::PackConstantsPassBase<PackConstantsPass> {
+public:
+  explicit PackConstantsPass(const CompilerContext &context) : context(&context) {}
+
+  void runOnOperation() override {
+    FailureOr<DispatchLimits> limits = context->dispatchLimits(getOperation().getLoc());
+    if (failed(limits))
+      return signalPassFailure();
+    if (limits->panelBytes == 0 || !context->options.evaluateConstants || !context->options.dataTiling)
+      return;
+    packers.clear();
+    llvm::MapVector<StringAttr, SmallVector<DispatchOp>> users;
+    for (Operation &op : *getOperation().getBody()) {
+      if (isa<ExecutableOp>(op))
+        continue;
+      op.walk([&](DispatchOp dispatch) { users[dispatch.getEntry().getRootReference()].push_back(dispatch); });
+    }
+    SymbolTable symbols(getOperation());
+    for (auto &[name, dispatches] : users) {
+      auto executable = symbols.lookup<ExecutableOp>(name);
+      std::optional<Product> product = Product::of(executable, limits->panelBytes);
+      if (!product || !llvm::all_of(dispatches, [&](DispatchOp dispatch) {
+            return !HAL::placeOf(dispatch) && isConstant(dispatch.getArgs()[product->argument()]) &&
+                   !llvm::is_contained(dispatch.getTied(), static_cast<int64_t>(product->argument()));
+          }))
+        continue;
+      ExecutableOp packer = packerOf(*product, symbols);
+      product->rewrite();
+      for (DispatchOp dispatch : dispatches)
+        rewriteDispatch(dispatch, executable, *product, packer);
+    }
+  }
+
+private:
+  // Whether the value is the same in each call, so that it is packed once.
+  static bool isConstant(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<TensorParameterOp>(op))
+      return true;
+    if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
+      return !isa<SplatElementsAttr>(constant.getValue());
+    return isa_and_nonnull<TensorReshapeOp, DispatchOp>(op) && op->getNumOperands() > 0 &&
+           llvm::all_of(op->getOperands(), [](Value operand) { return isConstant(operand); });
+  }
+
+  // The executable that makes panels of weights.
+  ExecutableOp packerOf(const Product &product, SymbolTable &symbols) {
+    RankedTensorType from = cutType(product.weightsType(), product.isTransposed() ? 0 : 1, product.panelWidth());
+    ExecutableOp &executable = packers[{from, product.isTransposed() ? 0 : 1}];
+    if (executable)
+      return executable;
+    RankedTensorType to = product.packedType();
+    OpBuilder b(&getContext());
+    Location loc = getOperation().getLoc();
+    executable = ExecutableOp::create(b, loc, "pack_weights");
+    symbols.insert(executable, getOperation().getBody()->begin());
+    b.setInsertionPointToStart(&executable.getBody().front());
+    auto inner = mlir::ModuleOp::create(b, loc);
+    b.setInsertionPointToStart(inner.getBody());
+    auto name = llvm::formatv("{0}_{1}x{2}x{3}_f32", executable.getSymName(), to.getDimSize(0), to.getDimSize(1),
+                              to.getDimSize(2));
+    auto func = func::FuncOp::create(b, loc, name.str(), b.getFunctionType({from}, {to}));
+    Block *body = func.addEntryBlock();
+    b.setInsertionPointToStart(body);
+    Value empty = tensor::EmptyOp::create(b, loc, to.getShape(), to.getElementType());
+    AffineExpr n, k, p;
+    bindDims(&getContext(), n, k, p);
+    SmallVector<AffineExpr> source =
+        product.isTransposed() ? SmallVector<AffineExpr>{n, p, k} : SmallVector<AffineExpr>{k, n, p};
+    SmallVector<AffineMap> maps = {AffineMap::get(3, 0, source, &getContext()), b.getMultiDimIdentityMap(3)};
+    auto copy = linalg::GenericOp::create(
+        b, loc, to, ValueRange{body->getArgument(0)}, ValueRange{empty}, maps,
+        SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),
+        [](OpBuilder &inside, Location at, ValueRange args) { linalg::YieldOp::create(inside, at, args[0]); });
+    func::ReturnOp::create(b, loc, copy.getResults());
+    return executable;
+  }
+
+  static SymbolRefAttr entryOf(ExecutableOp executable) {
+    auto func = *executable.getInnerModule().getOps<func::FuncOp>().begin();
+    return SymbolRefAttr::get(executable.getSymNameAttr(), {FlatSymbolRefAttr::get(func.getSymNameAttr())});
+  }
+
+  static void rewriteDispatch(DispatchOp dispatch, ExecutableOp executable, const Product &product,
+                              ExecutableOp packer) {
+    OpBuilder b(dispatch);
+    Location loc = dispatch.getLoc();
+    const auto reshaped = [&](Value value, Type type) -> Value {
+      return value.getType() == type ? value : TensorReshapeOp::create(b, loc, type, value, ValueRange()).getResult();
+    };
+    auto func = *executable.getInnerModule().getOps<func::FuncOp>().begin();
+    auto packerFunc = *packer.getInnerModule().getOps<func::FuncOp>().begin();
+    SmallVector<Value> args;
+    for (auto [i, arg] : llvm::enumerate(dispatch.getArgs())) {
+      if (i != product.argument()) {
+        args.push_back(reshaped(arg, func.getFunctionType().getInput(i)));
+        continue;
+      }
+      Value weights = reshaped(arg, packerFunc.getFunctionType().getInput(0));
+      args.push_back(DispatchOp::create(b, loc, packerFunc.getFunctionType().getResults(), entryOf(packer),
+                                        ValueRange{weights}, ValueRange(), ArrayRef<int64_t>{-1})
+                         .getResult(0));
+    }
+    auto made = DispatchOp::create(b, loc, func.getFunctionType().getResults(), dispatch.getEntry(), args,
+                                   dispatch.getResultDims(), dispatch.getTied());
+    for (auto [old, result] : llvm::zip(dispatch.getResults(), made.getResults()))
+      old.replaceAllUsesWith(reshaped(result, old.getType()));
+    dispatch.erase();
+  }
+
+  const CompilerContext *context;
+  DenseMap<std::pair<Type, unsigned>, ExecutableOp> packers; // by what is packed, and where its columns are
+};
+} // namespace
+
+std::unique_ptr<Pass> createPackConstantsPass(const CompilerContext &context) {
+  return std::make_unique<PackConstantsPass>(context);
+}
+
+} // namespace kiln::Flow
