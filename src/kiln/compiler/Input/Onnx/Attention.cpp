@@ -1,6 +1,7 @@
 // Attention, and what transformers turn their positions with.
 #include <limits>
 
+#include "kiln/compiler/Input/Onnx/Attention.h"
 #include "kiln/compiler/Input/Onnx/Products.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,11 +11,8 @@ using namespace mlir;
 
 namespace kiln::onnx {
 
-namespace {
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// (batch, length, heads * size) as (batch, heads, length, size); of four dimensions as it is.
 FailureOr<Value> withHeads(NodeLowering &n, const Value &value, int64_t heads) {
   if (value.rank() == 4)
     return value;
@@ -26,6 +24,13 @@ FailureOr<Value> withHeads(NodeLowering &n, const Value &value, int64_t heads) {
     return failure();
   return n.e.transpose(*apart, {0, 2, 1, 3});
 }
+
+FailureOr<Value> withoutHeads(NodeLowering &n, const Value &value) {
+  Value moved = n.e.transpose(value, {0, 2, 1, 3});
+  return n.e.reshape(moved, {moved.dims[0], moved.dims[1], n.e.mul(moved.dims[2], moved.dims[3])});
+}
+
+namespace {
 
 // Keys or values as often as there are queries' heads for each of theirs.
 FailureOr<Value> forHeads(NodeLowering &n, const Value &value, OpFoldResult heads) {
@@ -39,17 +44,6 @@ FailureOr<Value> forHeads(NodeLowering &n, const Value &value, OpFoldResult head
     return failure();
   return e.reshape(*all, {value.dims[0], heads, value.dims[2], value.dims[3]});
 }
-
-// What keeps queries from keys.
-struct Masks {
-  const Value *mask = nullptr;  // of truth values those that take part, or numbers that are added
-  const Value *valid = nullptr; // of each batch how many keys there are
-  bool isCausal = false;
-  int64_t left = -1, right = -1; // how far a query sees; -1: all
-  OpFoldResult past;             // keys before the first query's own
-
-  bool isNone() const { return !mask && !valid && !isCausal && left < 0 && right < 0; }
-};
 
 // The number that is added to each score: (batch, heads, queries, keys) in f32.
 Value biasOf(NodeLowering &n, const Dims &dims, const Masks &masks) {
@@ -100,6 +94,115 @@ Value biasOf(NodeLowering &n, const Dims &dims, const Masks &masks) {
   });
 }
 
+} // namespace
+
+FailureOr<Attended> attend(NodeLowering &n, const Value &query, const Value &keys, const Value &values,
+                           const Masks &masks, const AttentionOptions &options) {
+  Emitter &e = n.e;
+  FailureOr<Value> key = forHeads(n, keys, query.dims[1]), value = forHeads(n, values, query.dims[1]);
+  if (failed(key) || failed(value))
+    return failure();
+  const DataType inside = query.type == DataType::F64 ? DataType::F64 : options.inside;
+  std::optional<int64_t> size = Emitter::known(query.dims[3]);
+  if (!options.scale && !size)
+    return n.refuse("needs a scale, or heads of a known size");
+  const double scale = options.scale ? *options.scale : 1 / std::sqrt(double(*size));
+  Value scaled = e.cast(query, inside);
+  FailureOr<Value> q = e.elementwise(
+      {&scaled}, inside, [&](Scalars &s, ValueRange args) { return s.mul(args[0], s.like(scale, args[0])); });
+  if (failed(q))
+    return failure();
+  FailureOr<Value> scores = matmul(n, *q, e.transpose(e.cast(*key, inside), {0, 1, 3, 2}), inside);
+  if (failed(scores))
+    return failure();
+  Value shown = *scores;
+  if (const double cap = options.cap; cap != 0) {
+    scores = e.elementwise({&*scores}, inside, [&](Scalars &s, ValueRange args) {
+      mlir::Value limit = s.like(cap, args[0]);
+      return s.mul(limit, s.make<math::TanhOp>(s.div(args[0], limit)));
+    });
+    if (failed(scores))
+      return failure();
+  }
+  if (options.shown == 1)
+    shown = *scores;
+  if (!masks.isNone()) {
+    Value bias = e.cast(biasOf(n, scores->dims, masks), inside);
+    scores =
+        e.elementwise({&*scores, &bias}, inside, [](Scalars &s, ValueRange args) { return s.add(args[0], args[1]); });
+    if (failed(scores))
+      return failure();
+  }
+  if (options.shown == 2)
+    shown = *scores;
+  // A query that sees nothing gives zeros.
+  Value most = e.reduce(*scores, {3}, true, e.constantScalar(-kInfinity, inside), inside,
+                        [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.max(soFar, x); });
+  FailureOr<Value> powers = e.elementwise({&*scores, &most}, inside, [](Scalars &s, ValueRange args) {
+    mlir::Value isNothing = s.equal(args[1], s.like(-kInfinity, args[1]));
+    mlir::Value power = s.make<math::ExpOp>(s.sub(args[0], s.select(isNothing, s.like(0, args[1]), args[1])));
+    return s.select(isNothing, s.like(0, power), power);
+  });
+  if (failed(powers))
+    return failure();
+  Value total = e.reduce(*powers, {3}, true, e.constantScalar(0, inside), inside,
+                         [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.add(soFar, x); });
+  FailureOr<Value> weights = e.elementwise({&*powers, &total}, inside, [](Scalars &s, ValueRange args) {
+    mlir::Value isNothing = s.equal(args[1], s.like(0, args[1]));
+    return s.div(args[0], s.select(isNothing, s.like(1, args[1]), args[1]));
+  });
+  if (failed(weights))
+    return failure();
+  if (options.shown == 3)
+    shown = *weights;
+  FailureOr<Value> result = matmul(n, *weights, e.cast(*value, inside), inside);
+  if (failed(result))
+    return failure();
+  return Attended{e.cast(*result, values.type), shown};
+}
+
+FailureOr<Value> turn(NodeLowering &n, const Value &x, const Turning &turning) {
+  Emitter &e = n.e;
+  const bool isInterleaved = turning.isInterleaved;
+  std::optional<int64_t> size = Emitter::known(x.dims[3]);
+  int64_t turned = turning.elements;
+  if (!size || turned < 0 || turned > *size || turned % 2 != 0)
+    return n.refuse("needs heads of a known size, and an even number of elements to turn");
+  if (turned == 0)
+    turned = *size;
+  mlir::Value tensor = e.tensorOf(x), cosines = e.tensorOf(*turning.cosines), sines = e.tensorOf(*turning.sines),
+              places;
+  if (turning.places)
+    places = e.tensorOf(*turning.places);
+  return e.generate(x.type, x.dims, [&](Scalars &s, ValueRange at) {
+    mlir::Value d = at[3], half = s.index(turned / 2), two = s.index(2), one = s.index(1);
+    // Which pair, whether it is its second element, and where the other one is.
+    mlir::Value pair, isSecond, other;
+    if (isInterleaved) {
+      pair = s.make<arith::DivUIOp>(d, two);
+      isSecond = s.equal(s.make<arith::RemUIOp>(d, two), one);
+      other = s.select(isSecond, s.sub(d, one), s.add(d, one));
+    } else {
+      isSecond = s.lessOrEqual(half, d);
+      pair = s.select(isSecond, s.sub(d, half), d);
+      other = s.select(isSecond, s.sub(d, half), s.add(d, half));
+    }
+    mlir::Value isTurned = s.less(d, s.index(turned)), zero = s.index(0);
+    pair = s.select(isTurned, pair, zero);
+    other = s.select(isTurned, other, d);
+    SmallVector<mlir::Value> angle = {at[0], at[2], pair};
+    if (places)
+      angle = {s.toIndex(Emitter::load(s, places, {at[0], at[2]})), pair};
+    mlir::Value cosine = Emitter::load(s, cosines, angle), sine = Emitter::load(s, sines, angle);
+    mlir::Value own = Emitter::load(s, tensor, at), partner = Emitter::load(s, tensor, {at[0], at[1], at[2], other});
+    mlir::Value across = s.mul(sine, partner), along = s.mul(cosine, own);
+    mlir::Value both = s.select(isSecond, s.add(along, across), s.sub(along, across));
+    return s.select(isTurned, both, own);
+  });
+}
+
+namespace {
+
 LogicalResult lowerAttention(NodeLowering &n) {
   Emitter &e = n.e;
   const DataType type = n.in(0).type;
@@ -128,128 +231,33 @@ LogicalResult lowerAttention(NodeLowering &n) {
   masks.right = n.integer("right_window_size", -1);
   if (masks.mask && (masks.mask->rank() > 4 || masks.mask->rank() < 1))
     return n.refuse("has a mask of " + Twine(masks.mask->rank()) + " dimensions");
-  key = forHeads(n, *key, query->dims[1]);
-  value = forHeads(n, *value, query->dims[1]);
-  if (failed(key) || failed(value))
+  AttentionOptions options;
+  if (n.attribute("scale"))
+    options.scale = n.real("scale", 1);
+  options.cap = n.real("softcap", 0);
+  if (static_cast<DataType>(n.integer("softmax_precision", 0)) == DataType::F64)
+    options.inside = DataType::F64;
+  options.shown = n.integer("qk_matmul_output_mode", 0);
+  FailureOr<Attended> attended = attend(n, *query, *key, *value, masks, options);
+  if (failed(attended))
     return failure();
-  // Scores are computed in f32 at least.
-  const auto softmaxType = static_cast<DataType>(n.integer("softmax_precision", 0));
-  const DataType inside = type == DataType::F64 || softmaxType == DataType::F64 ? DataType::F64 : DataType::F32;
-  std::optional<int64_t> size = Emitter::known(query->dims[3]);
-  const Attribute *scaleGiven = n.attribute("scale");
-  if (!scaleGiven && !size)
-    return n.refuse("needs a scale, or heads of a known size");
-  const double scale = scaleGiven ? n.real("scale", 1) : 1 / std::sqrt(double(*size));
-  Value scaled = e.cast(*query, inside);
-  FailureOr<Value> q = e.elementwise(
-      {&scaled}, inside, [&](Scalars &s, ValueRange args) { return s.mul(args[0], s.like(scale, args[0])); });
-  if (failed(q))
-    return failure();
-  FailureOr<Value> scores = matmul(n, *q, e.transpose(e.cast(*key, inside), {0, 1, 3, 2}), inside);
-  if (failed(scores))
-    return failure();
-  const int64_t mode = n.integer("qk_matmul_output_mode", 0);
-  Value shown = *scores;
-  if (const double cap = n.real("softcap", 0); cap != 0) {
-    scores = e.elementwise({&*scores}, inside, [&](Scalars &s, ValueRange args) {
-      mlir::Value limit = s.like(cap, args[0]);
-      return s.mul(limit, s.make<math::TanhOp>(s.div(args[0], limit)));
-    });
-    if (failed(scores))
-      return failure();
-  }
-  if (mode == 1)
-    shown = *scores;
-  if (!masks.isNone()) {
-    Value bias = e.cast(biasOf(n, scores->dims, masks), inside);
-    scores =
-        e.elementwise({&*scores, &bias}, inside, [](Scalars &s, ValueRange args) { return s.add(args[0], args[1]); });
-    if (failed(scores))
-      return failure();
-  }
-  if (mode == 2)
-    shown = *scores;
-  // A query that sees nothing gives zeros.
-  Value most = e.reduce(*scores, {3}, true, e.constantScalar(-kInfinity, inside), inside,
-                        [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.max(soFar, x); });
-  FailureOr<Value> powers = e.elementwise({&*scores, &most}, inside, [](Scalars &s, ValueRange args) {
-    mlir::Value isNothing = s.equal(args[1], s.like(-kInfinity, args[1]));
-    mlir::Value power = s.make<math::ExpOp>(s.sub(args[0], s.select(isNothing, s.like(0, args[1]), args[1])));
-    return s.select(isNothing, s.like(0, power), power);
-  });
-  if (failed(powers))
-    return failure();
-  Value total = e.reduce(*powers, {3}, true, e.constantScalar(0, inside), inside,
-                         [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.add(soFar, x); });
-  FailureOr<Value> weights = e.elementwise({&*powers, &total}, inside, [](Scalars &s, ValueRange args) {
-    mlir::Value isNothing = s.equal(args[1], s.like(0, args[1]));
-    return s.div(args[0], s.select(isNothing, s.like(1, args[1]), args[1]));
-  });
-  if (failed(weights))
-    return failure();
-  if (mode == 3)
-    shown = *weights;
-  FailureOr<Value> result = matmul(n, *weights, e.cast(*value, inside), inside);
+  FailureOr<Value> result = isFlat ? withoutHeads(n, attended->result) : attended->result;
   if (failed(result))
     return failure();
-  Value narrow = e.cast(*result, n.in(2).type);
-  if (isFlat) {
-    Value moved = e.transpose(narrow, {0, 2, 1, 3});
-    FailureOr<Value> flat = e.reshape(moved, {moved.dims[0], moved.dims[1], e.mul(moved.dims[2], moved.dims[3])});
-    if (failed(flat))
-      return failure();
-    narrow = *flat;
-  }
-  n.results = {narrow, presentKey, presentValue, e.cast(shown, type)};
+  n.results = {*result, presentKey, presentValue, e.cast(attended->shown, type)};
   return success();
 }
 
-// Pairs of elements turned by the angle of their position.
 LogicalResult lowerRotary(NodeLowering &n) {
-  Emitter &e = n.e;
-  const bool isInterleaved = n.integer("interleaved", 0) != 0, isFlat = n.in(0).rank() == 3;
   FailureOr<Value> x = withHeads(n, n.in(0), n.integer("num_heads", 0));
   if (failed(x))
     return failure();
-  std::optional<int64_t> size = Emitter::known(x->dims[3]);
-  int64_t turned = n.integer("rotary_embedding_dim", 0);
-  if (!size || turned < 0 || turned > *size || turned % 2 != 0)
-    return n.refuse("needs heads of a known size, and an even number of elements to turn");
-  if (turned == 0)
-    turned = *size;
-  mlir::Value tensor = e.tensorOf(*x), cosines = e.tensorOf(n.in(1)), sines = e.tensorOf(n.in(2)), places;
-  if (n.has(3))
-    places = e.tensorOf(n.in(3));
-  Value result = e.generate(x->type, x->dims, [&](Scalars &s, ValueRange at) {
-    mlir::Value d = at[3], half = s.index(turned / 2), two = s.index(2), one = s.index(1);
-    // Which pair, whether it is its second element, and where the other one is.
-    mlir::Value pair, isSecond, other;
-    if (isInterleaved) {
-      pair = s.make<arith::DivUIOp>(d, two);
-      isSecond = s.equal(s.make<arith::RemUIOp>(d, two), one);
-      other = s.select(isSecond, s.sub(d, one), s.add(d, one));
-    } else {
-      isSecond = s.lessOrEqual(half, d);
-      pair = s.select(isSecond, s.sub(d, half), d);
-      other = s.select(isSecond, s.sub(d, half), s.add(d, half));
-    }
-    mlir::Value isTurned = s.less(d, s.index(turned)), zero = s.index(0);
-    pair = s.select(isTurned, pair, zero);
-    other = s.select(isTurned, other, d);
-    SmallVector<mlir::Value> angle = {at[0], at[2], pair};
-    if (places)
-      angle = {s.toIndex(Emitter::load(s, places, {at[0], at[2]})), pair};
-    mlir::Value cosine = Emitter::load(s, cosines, angle), sine = Emitter::load(s, sines, angle);
-    mlir::Value own = Emitter::load(s, tensor, at), partner = Emitter::load(s, tensor, {at[0], at[1], at[2], other});
-    mlir::Value across = s.mul(sine, partner), along = s.mul(cosine, own);
-    mlir::Value both = s.select(isSecond, s.add(along, across), s.sub(along, across));
-    return s.select(isTurned, both, own);
-  });
-  if (isFlat) {
-    result = e.transpose(result, {0, 2, 1, 3});
-    return n.give(e.reshape(result, n.in(0).dims));
-  }
-  return n.give(result);
+  Turning turning{&n.in(1), &n.in(2), n.has(3) ? &n.in(3) : nullptr, n.integer("interleaved", 0) != 0,
+                  n.integer("rotary_embedding_dim", 0)};
+  FailureOr<Value> result = turn(n, *x, turning);
+  if (failed(result) || n.in(0).rank() != 3)
+    return n.give(result);
+  return n.give(withoutHeads(n, *result));
 }
 
 } // namespace

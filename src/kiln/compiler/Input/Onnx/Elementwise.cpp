@@ -1,10 +1,10 @@
 // Operators that compute each element from one of each operand.
-#include <numbers>
 
 #include "kiln/compiler/Input/Onnx/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -141,17 +141,8 @@ LogicalResult lowerSwiGLU(NodeLowering &n) {
 }
 LogicalResult lowerGelu(NodeLowering &n) {
   const bool isTanh = n.text("approximate", "none") == "tanh";
-  return n.give(n.e.elementwise({&n.in(0)}, n.in(0).type, [&](Scalars &s, ValueRange args) {
-    mlir::Value x = args[0], gate;
-    if (isTanh) {
-      mlir::Value cube = s.mul(s.mul(x, x), x);
-      mlir::Value inner = s.mul(s.like(std::sqrt(2 / std::numbers::pi), x), s.add(x, s.mul(s.like(0.044715, x), cube)));
-      gate = s.make<math::TanhOp>(inner);
-    } else {
-      gate = s.make<math::ErfOp>(s.mul(x, s.like(std::numbers::sqrt2 / 2, x)));
-    }
-    return s.mul(s.mul(s.like(0.5, x), x), s.add(s.like(1, x), gate));
-  }));
+  return n.give(
+      n.e.elementwise({&n.in(0)}, n.in(0).type, [&](Scalars &s, ValueRange args) { return s.gelu(args[0], isTanh); }));
 }
 
 //===--- Two operands ---------------------------------------------------------------------------------------------===//
@@ -224,14 +215,32 @@ mlir::Value prelu(Scalars &s, mlir::Value x, mlir::Value slope) {
   return s.select(s.less(x, s.like(0, x)), s.mul(x, slope), x);
 }
 
+// 2 or 3 where that is what everything is raised to: a few products in place of a function.
+static std::optional<int> smallPower(const Value &exponent) {
+  DenseFPElementsAttr constant;
+  if (!exponent.tensor || !matchPattern(exponent.tensor, m_Constant(&constant)) || !constant.isSplat())
+    return std::nullopt;
+  for (int power : {2, 3})
+    if (constant.getSplatValue<APFloat>().compare(APFloat(constant.getSplatValue<APFloat>().getSemantics(), power)) ==
+        APFloat::cmpEqual)
+      return power;
+  return std::nullopt;
+}
+
 LogicalResult lowerPow(NodeLowering &n) {
   const Value &x = n.in(0);
   // The exponent may have another type.
   const bool integers = !Emitter::isFloat(x.type);
   const DataType computed = integers ? DataType::F64 : x.type;
   Value base = n.e.cast(x, computed), exponent = n.e.cast(n.in(1), computed);
-  FailureOr<Value> result = n.e.elementwise(
-      {&base, &exponent}, computed, [](Scalars &s, ValueRange args) { return s.make<math::PowFOp>(args[0], args[1]); });
+  const std::optional<int> power = smallPower(n.in(1));
+  FailureOr<Value> result =
+      n.e.elementwise({&base, &exponent}, computed, [&](Scalars &s, ValueRange args) -> mlir::Value {
+        if (!power)
+          return s.make<math::PowFOp>(args[0], args[1]);
+        mlir::Value square = s.mul(args[0], args[0]);
+        return *power == 2 ? square : s.mul(square, args[0]);
+      });
   if (failed(result))
     return failure();
   return n.give(n.e.cast(*result, x.type));

@@ -51,6 +51,7 @@ public:
   mlir::Value logicalNot(mlir::Value x);
   mlir::Value sigmoid(mlir::Value x);
   mlir::Value softplus(mlir::Value x);
+  mlir::Value gelu(mlir::Value x, bool isTanh);
   mlir::Value toIndex(mlir::Value integer);
   mlir::Value toFloat(mlir::Value indexOrInteger, mlir::Type type);
   // Numbers keep their value as far as the type can hold it; of a float only the part before the point.

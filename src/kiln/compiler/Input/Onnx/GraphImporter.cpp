@@ -16,6 +16,7 @@ const Registry &registry() {
     registerElementwise(known);
     registerImages(known);
     registerLosses(known);
+    registerMicrosoft(known);
     registerMovement(known);
     registerOrdering(known);
     registerProducts(known);

@@ -98,6 +98,7 @@ void registerControl(Registry &registry);
 void registerElementwise(Registry &registry);
 void registerImages(Registry &registry);
 void registerLosses(Registry &registry);
+void registerMicrosoft(Registry &registry);
 void registerMovement(Registry &registry);
 void registerOrdering(Registry &registry);
 void registerProducts(Registry &registry);

@@ -1,7 +1,7 @@
 // Operators that combine elements along dimensions: sums, extrema, softmax, norms.
 #include <limits>
 
-#include "kiln/compiler/Input/Onnx/Lowering.h"
+#include "kiln/compiler/Input/Onnx/Normalization.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -242,10 +242,7 @@ LogicalResult lowerSoftmax(NodeLowering &n) {
                               [](Scalars &s, ValueRange args) { return s.div(args[0], args[1]); }));
 }
 
-// (x - mean) / sqrt(variance + epsilon) along axes, with an extent of 1 for these of mean and deviation.
-struct Normalized {
-  Value value, mean, inverse;
-};
+// (x - mean) / sqrt(variance + epsilon) along axes.
 FailureOr<Normalized> normalize(Emitter &e, const Value &value, const Along &axes, double epsilon, bool centers) {
   OpFoldResult count = countOf(e, value, axes);
   Normalized result;
@@ -269,15 +266,6 @@ FailureOr<Normalized> normalize(Emitter &e, const Value &value, const Along &axe
     return failure();
   result.value = *scaled;
   return result;
-}
-
-// Times a scale, plus a bias where there is one.
-FailureOr<Value> affine(Emitter &e, const Value &value, const Value &scale, const Value *bias) {
-  if (!bias)
-    return e.elementwise({&value, &scale}, value.type,
-                         [](Scalars &s, ValueRange args) { return s.mul(args[0], args[1]); });
-  return e.elementwise({&value, &scale, bias}, value.type,
-                       [](Scalars &s, ValueRange args) { return s.add(s.mul(args[0], args[1]), args[2]); });
 }
 
 // One number for each channel, for a value (batch, channels, space...).
@@ -504,6 +492,18 @@ LogicalResult lowerMeanVariance(NodeLowering &n) {
 }
 
 } // namespace
+
+FailureOr<Normalized> normalizeRows(Emitter &e, const Value &value, double epsilon, bool centers) {
+  return normalize(e, value, SmallVector<int64_t>{value.rank() - 1}, epsilon, centers);
+}
+
+FailureOr<Value> affine(Emitter &e, const Value &value, const Value &scale, const Value *bias) {
+  if (!bias)
+    return e.elementwise({&value, &scale}, value.type,
+                         [](Scalars &s, ValueRange args) { return s.mul(args[0], args[1]); });
+  return e.elementwise({&value, &scale, bias}, value.type,
+                       [](Scalars &s, ValueRange args) { return s.add(s.mul(args[0], args[1]), args[2]); });
+}
 
 void registerReductions(Registry &registry) {
   registry["ArgMax"] = {lowerArgExtreme<true>};

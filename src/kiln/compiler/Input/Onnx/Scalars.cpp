@@ -4,6 +4,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+#include <numbers>
+
 using namespace mlir;
 
 namespace kiln::onnx {
@@ -100,6 +103,18 @@ mlir::Value Scalars::softplus(mlir::Value x) {
   mlir::Value rest = make<math::Log1pOp>(make<math::ExpOp>(neg(make<math::AbsFOp>(x))));
   return add(max(x, like(0, x)), rest);
 }
+mlir::Value Scalars::gelu(mlir::Value x, bool isTanh) {
+  mlir::Value gate;
+  if (isTanh) {
+    mlir::Value cube = mul(mul(x, x), x);
+    mlir::Value inner = mul(like(std::sqrt(2 / std::numbers::pi), x), add(x, mul(like(0.044715, x), cube)));
+    gate = make<math::TanhOp>(inner);
+  } else {
+    gate = make<math::ErfOp>(mul(x, like(std::numbers::sqrt2 / 2, x)));
+  }
+  return mul(mul(like(0.5, x), x), add(like(1, x), gate));
+}
+
 mlir::Value Scalars::toIndex(mlir::Value integer) {
   if (isa<IndexType>(integer.getType()))
     return integer;
