@@ -242,4 +242,10 @@ Status writeFile(const std::string &path, std::string_view text) {
   return writeFile(path, std::as_bytes(std::span<const char>(text.data(), text.size())));
 }
 
+bool isSameFile(const std::string &path, const std::string &other) {
+  struct stat info, otherInfo;
+  return ::stat(path.c_str(), &info) == 0 && ::stat(other.c_str(), &otherInfo) == 0 &&
+         info.st_dev == otherInfo.st_dev && info.st_ino == otherInfo.st_ino;
+}
+
 } // namespace kiln

@@ -78,6 +78,9 @@ Status writeFile(const std::string &path, std::span<const std::span<const std::b
 Status writeFile(const std::string &path, std::span<const std::byte> bytes);
 Status writeFile(const std::string &path, std::string_view text);
 
+// Whether two paths name one file; not where one of them does not exist.
+bool isSameFile(const std::string &path, const std::string &other);
+
 // Writes all of it to an open file, such as standard output; `name` is for messages.
 Status writeAll(int file, std::string_view name, std::span<const std::byte> bytes);
 

@@ -11,7 +11,7 @@
 namespace kiln {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &path) {
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0)
     return errnoStatus(errno, fmt::format("cannot open '{}'", path));

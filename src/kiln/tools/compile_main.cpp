@@ -9,6 +9,7 @@
 #include "kiln/compiler/Pipeline/Fingerprint.h"
 #include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
+#include "kiln/schema/parameters/parameter_file.h"
 #include "kiln/tools/compile_server.h"
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/diagnostic_stream.h"
@@ -374,6 +375,12 @@ int kiln::compileMain(int argc, char **argv, void (*registerBackends)(TargetBack
           return compileProgram(compiler, options, std::move(source), out, errors, /*isLast=*/false);
         });
 
+  if (const std::string &given = compiler.context().options.parameterExport; !given.empty()) {
+    const std::string archive = splitScope(given).second;
+    if (archive == options.output || isSameFile(archive, options.output) || isSameFile(archive, options.input))
+      return report(invalidArgument(
+          "--kiln-parameter-export={}: that is the program or the module, which it would replace", given));
+  }
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> source = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
   if (!source)
     return report(errnoStatus(source.getError().value(), options.input == "-"

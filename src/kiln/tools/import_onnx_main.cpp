@@ -131,6 +131,15 @@ int kiln::importOnnxMain(int argc, char **argv) {
     return report(invalidArgument("which model? kiln-import-onnx MODEL.onnx -o MODEL.mlir; --help says more"));
   if (Status status = installPageLossHandler(); !status.ok())
     return report(status);
+  if (options.externalize && options.parameterScope.find_first_of("=/") != std::string::npos)
+    return report(invalidArgument("--params-scope={}: --parameters=SCOPE=FILE cannot name a scope with '=' or '/'",
+                                  options.parameterScope));
+  if (const std::string archive = archivePath(options);
+      options.externalize && options.save &&
+      (archive == options.output || isSameFile(archive, options.output) || isSameFile(archive, input)))
+    return report(invalidArgument("'{}' is the model or the program, which the archive would replace; "
+                                  "--save-params-to=FILE names another",
+                                  archive));
   Result<std::unique_ptr<onnx::Model>> model = onnx::readModel(input);
   if (!model.ok())
     return report(model.status());

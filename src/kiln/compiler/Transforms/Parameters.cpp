@@ -39,6 +39,13 @@ public:
   Exporter(ModuleOp module, const ParameterExport &options) : module(module), options(options), symbols(module) {}
 
   LogicalResult run() {
+    // What the program takes from this scope already is another's.
+    module.walk([&](Operation *op) {
+      for (NamedAttribute attr : op->getAttrs())
+        if (auto parameter = dyn_cast<Flow::NamedParameterAttr>(attr.getValue());
+            parameter && parameter.getScopeName() == options.scope)
+          keys.insert(parameter.getKey().getValue());
+    });
     SmallVector<arith::ConstantOp> constants;
     module.walk([&](arith::ConstantOp op) { constants.push_back(op); });
     for (arith::ConstantOp op : constants)

@@ -226,6 +226,11 @@ private:
     return copy;
   }
 
+  Status callBufferSeal(Buffer &buffer) {
+    buffer.seal();
+    return okStatus();
+  }
+
   Result<uint64_t> callBufferLength(Buffer &buffer) { return buffer.byteLength(); }
 
   Result<uint64_t> callBufferLoad(Buffer &buffer, uint64_t offset, uint32_t width) {

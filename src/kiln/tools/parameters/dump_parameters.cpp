@@ -86,6 +86,10 @@ Status extract(const ScopedFiles &scopes, const std::string &text) {
   std::vector<std::string> known;
   for (const auto &[scope, files] : scopes)
     for (const auto &file : files)
+      if (isSameFile(path, file->path()))
+        return invalidArgument("--extract={}: '{}' is read, and would be replaced", text, path);
+  for (const auto &[scope, files] : scopes)
+    for (const auto &file : files)
       for (const Parameter &parameter : file->parameters()) {
         known.push_back(fullParameterName(scope, parameter.key));
         if (known.back() != name)

@@ -170,6 +170,9 @@ FailureOr<Value> turn(NodeLowering &n, const Value &x, const Turning &turning) {
     return n.refuse("needs heads of a known size, and an even number of elements to turn");
   if (turned == 0)
     turned = *size;
+  for (const Value *table : {turning.cosines, turning.sines})
+    if (std::optional<int64_t> pairs = Emitter::known(table->dims.back()); pairs && *pairs < turned / 2)
+      return n.refuse("turns " + Twine(turned / 2) + " pairs, and has the angles of " + Twine(*pairs));
   mlir::Value tensor = e.tensorOf(x), cosines = e.tensorOf(*turning.cosines), sines = e.tensorOf(*turning.sines),
               places;
   if (turning.places)

@@ -71,8 +71,7 @@ template <bool centers> LogicalResult lowerSkipNorm(NodeLowering &n) {
   if (failed(sum))
     return failure();
   const DataType inside = type == DataType::F64 ? type : DataType::F32;
-  FailureOr<Normalized> normalized =
-      normalizeRows(e, e.cast(*sum, inside), n.real("epsilon", centers ? 1e-12 : 1e-6), centers);
+  FailureOr<Normalized> normalized = normalizeRows(e, e.cast(*sum, inside), n.real("epsilon", 1e-12), centers);
   if (failed(normalized))
     return failure();
   Value scale = e.cast(n.in(2), inside), bias;
@@ -91,8 +90,8 @@ LogicalResult lowerMatMulNBits(NodeLowering &n) {
   const int64_t k = n.integer("K", 0), columns = n.integer("N", 0), bits = n.integer("bits", 4),
                 block = n.integer("block_size", 0);
   n.ignore({"accuracy_level"}); // how exact a product has to be at least
-  if (k < 1 || columns < 1 || block < 1 || (bits != 2 && bits != 4 && bits != 8))
-    return n.refuse("needs K, N and block_size, and 2, 4 or 8 bits");
+  if (k < 1 || columns < 1 || block < 16 || (block & (block - 1)) != 0 || (bits != 2 && bits != 4 && bits != 8))
+    return n.refuse("needs K, N and a block_size of 16 or a larger power of two, and 2, 4 or 8 bits");
   if (n.has(4))
     return n.refuse("has the input 'g_idx', which is not supported");
   const DataType type = n.in(0).type;
@@ -152,6 +151,11 @@ LogicalResult lowerRotary(NodeLowering &n) {
   if (failed(x))
     return failure();
   Value places = n.in(1);
+  if (places.rank() == 2 && (Emitter::known(places.dims[0]) != Emitter::known(x->dims[0]) ||
+                             Emitter::known(places.dims[1]) != Emitter::known(x->dims[2])))
+    return n.refuse("has positions for other tokens than there are");
+  if (places.rank() > 2 || (places.rank() == 1 && Emitter::known(places.dims[0]) != 1))
+    return n.refuse("needs a position for each token, or one that they are counted from");
   if (places.rank() != 2) {
     mlir::Value first = e.tensorOf(places);
     const bool isScalar = places.rank() == 0;
@@ -173,9 +177,17 @@ LogicalResult lowerGroupQuery(NodeLowering &n) {
   Emitter &e = n.e;
   const int64_t heads = n.integer("num_heads", 0), keyHeads = n.integer("kv_num_heads", 0),
                 window = n.integer("local_window_size", -1);
-  n.ignore({"smooth_softmax", "qk_output", "k_quant_type", "v_quant_type", "kv_cache_bit_width"});
   if (n.integer("smooth_softmax", 0) > 0 || n.integer("qk_output", 0) != 0)
     return n.refuse("has a smooth softmax, or shows scores");
+  if (n.text("k_quant_type", "NONE") != "NONE" || n.text("v_quant_type", "NONE") != "NONE" ||
+      n.integer("kv_cache_bit_width", 0) != 0)
+    return n.refuse("has keys and values of fewer bits");
+  if (n.has(3) != n.has(4))
+    return n.refuse("has past keys or values, but not both");
+  if (n.has(3) && (n.in(3).type != n.in(0).type || n.in(4).type != n.in(0).type))
+    return n.refuse("has past keys and values of another type than queries");
+  if (keyHeads > 0 && heads % keyHeads != 0)
+    return n.refuse("has " + Twine(heads) + " heads, which are no multiple of " + Twine(keyHeads));
   for (size_t input = 9; input < n.inputs.size(); ++input)
     if (n.has(input))
       return n.refuse("has the input " + Twine(input) + ", which is not supported");
@@ -223,7 +235,11 @@ LogicalResult lowerGroupQuery(NodeLowering &n) {
     Value places = e.generate(DataType::I64, {batch, length}, [&](Scalars &s, ValueRange at) {
       return s.add(Emitter::load(s, pastTensor, at[0]), s.make<arith::IndexCastOp>(s.b.getI64Type(), at[1]));
     });
-    Turning turning{&n.in(7), &n.in(8), &places, n.integer("rotary_interleaved", 0) != 0, 0};
+    // As many elements are turned as there are cosines for.
+    std::optional<int64_t> pairs = n.in(7).rank() == 2 ? Emitter::known(n.in(7).dims[1]) : std::nullopt;
+    if (!pairs || *pairs < 1)
+      return n.refuse("needs (positions, pairs) of cosines");
+    Turning turning{&n.in(7), &n.in(8), &places, n.integer("rotary_interleaved", 0) != 0, 2 * *pairs};
     query = turn(n, *query, turning);
     key = turn(n, *key, turning);
     if (failed(query) || failed(key))
@@ -290,6 +306,9 @@ LogicalResult lowerMultiHead(NodeLowering &n) {
       return n.refuse("has the input " + Twine(input) + ", which is not supported");
   Value flat[3] = {n.in(0), n.in(1), n.in(2)};
   if (n.has(3)) { // biases, side by side
+    std::optional<int64_t> given = n.in(3).rank() == 1 ? Emitter::known(n.in(3).dims[0]) : std::nullopt;
+    if (given != Emitter::known(e.add(e.add(flat[0].dims[2], flat[1].dims[2]), flat[2].dims[2])))
+      return n.refuse("has a bias of another length than queries, keys and values have together");
     for (int64_t i = 0; i < 3; ++i) {
       OpFoldResult width = flat[i].dims[2], from = i == 0   ? e.number(0)
                                                    : i == 1 ? flat[0].dims[2]
@@ -309,6 +328,14 @@ LogicalResult lowerMultiHead(NodeLowering &n) {
   masks.past = e.number(0);
   masks.isCausal = n.integer("unidirectional", 0) != 0;
   masks.mask = n.has(5) ? &n.in(5) : nullptr;
+  if (masks.mask) {
+    const OpFoldResult wanted[] = {query->dims[0], query->dims[1], query->dims[2], key->dims[2]};
+    for (int64_t dim = 0; dim < masks.mask->rank(); ++dim) {
+      std::optional<int64_t> extent = Emitter::known(masks.mask->dims[dim]);
+      if (masks.mask->rank() != 4 || (dim == 3 || extent != 1 ? extent != Emitter::known(wanted[dim]) : false))
+        return n.refuse("has a bias of scores of another shape than scores have");
+    }
+  }
   AttentionOptions options;
   if (const double scale = n.real("scale", 0); scale != 0)
     options.scale = scale;

@@ -27,6 +27,16 @@ func.func @f() -> (tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<16xi1>, t
   %5 = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<16xi1>, tensor<2x2xf32>, tensor<4xf32>
 }
-// ARCHIVE: (2 entries, 32 total bytes)
+// What the program is given of this scope already is another's.
+// CHECK-LABEL: @g
+func.func @g() -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: #flow.parameter.named<"model"::"constant"> : tensor<4xf32>
+  %0 = flow.tensor.parameter #flow.parameter.named<"model"::"constant"> : tensor<4xf32>
+  // CHECK: #flow.parameter.named<"model"::"constant_1"> : tensor<4xf32>
+  %1 = arith.constant dense<[5.0, 6.0, 7.0, 8.0]> : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+// ARCHIVE: (3 entries, 48 total bytes)
 // ARCHIVE: `weights`
 // ARCHIVE: `weights_1`
+// ARCHIVE: `constant_1`

@@ -109,14 +109,25 @@ private:
       if (!global) {
         OpBuilder beside(initializer);
         global = Util::GlobalOp::create(beside, loc, "__hoisted", result.getType());
+        global->setAttr(Util::kComputedOnce, beside.getUnitAttr());
         symbols.insert(global);
         Util::GlobalStoreOp::create(builder, loc, moved.lookup(result), global.getSymName());
       }
       OpBuilder user(dispatch);
       Value loaded = Util::GlobalLoadOp::create(user, dispatch.getLoc(), result.getType(), global.getSymName());
-      // Those that are hoisted, too, take it where it is made.
-      result.replaceUsesWithIf(loaded, [&](OpOperand &use) { return !constants.contains(use.getOwner()); });
+      replaceOutside(result, loaded);
     }
+  }
+
+  // Those that are hoisted, too, take it where it is made.
+  void replaceOutside(Value value, Value loaded) {
+    for (Operation *user : llvm::to_vector(value.getUsers()))
+      if (isa<TensorReshapeOp>(user) && constants.contains(user) && isNeeded(user)) {
+        OpBuilder behind(user);
+        replaceOutside(user->getResult(0), TensorReshapeOp::create(behind, user->getLoc(), user->getResult(0).getType(),
+                                                                   loaded, ValueRange()));
+      }
+    value.replaceUsesWithIf(loaded, [&](OpOperand &use) { return !constants.contains(use.getOwner()); });
   }
 
   void clone(Operation *op) {

@@ -34,6 +34,14 @@ flow.executable private @use {
   }
 }
 
+flow.executable private @add {
+  builtin.module {
+    func.func @add(%x: tensor<512x1024xf32>, %y: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+      return %x : tensor<512x1024xf32>
+    }
+  }
+}
+
 // CHECK-LABEL: util.func public @f
 util.func public @f(%x: tensor<1024x512xf32>) -> (tensor<1024x512xf32>, tensor<1024x512xf32>, tensor<1024x512xf32>, tensor<1024x512xf32>) {
   %w = flow.tensor.parameter #flow.parameter.named<"w"> : tensor<1024x512xf32>
@@ -73,7 +81,20 @@ util.func public @g(%x: tensor<1024x512xf32>, %n: index) -> tensor<1024x512xf32>
   util.return %r : tensor<1024x512xf32>
 }
 
-// CHECK: util.global private @[[A]] : tensor<1024x512xf32>
+// Also where it is seen under another shape.
+// CHECK-LABEL: util.func public @h
+util.func public @h(%x: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+  %w = flow.tensor.parameter #flow.parameter.named<"w"> : tensor<1024x512xf32>
+  // CHECK: %[[W:.*]] = util.global.load @[[A]] : tensor<1024x512xf32>
+  // CHECK-NEXT: %[[R:.*]] = flow.tensor.reshape %[[W]]
+  // CHECK-NEXT: flow.dispatch @add::@add(%{{.*}}, %[[R]])
+  %0 = flow.dispatch @double::@double(%w) tied [-1] : (tensor<1024x512xf32>) -> tensor<1024x512xf32>
+  %1 = flow.tensor.reshape %0 : tensor<1024x512xf32> -> tensor<512x1024xf32>
+  %2 = flow.dispatch @add::@add(%x, %1) tied [-1] : (tensor<512x1024xf32>, tensor<512x1024xf32>) -> tensor<512x1024xf32>
+  util.return %2 : tensor<512x1024xf32>
+}
+
+// CHECK: util.global private @[[A]] {kiln.computed_once} : tensor<1024x512xf32>
 // CHECK-NOT: util.global private
 // CHECK: util.initializer {
 // CHECK-NEXT: %[[P:.*]] = flow.tensor.parameter #flow.parameter.named<"w">

@@ -298,6 +298,10 @@ def HAL_BufferAllocateOp : HAL_HostOp<"buffer.allocate"> {
   let arguments = (ins HAL_Device:$device, I32:$usage, Index:$length);
   let results = (outs HAL_Buffer:$result);
 }
+def HAL_BufferSealOp : HAL_HostOp<"buffer.seal"> {
+  let summary = "lets a buffer keep what it holds";
+  let arguments = (ins HAL_Buffer:$buffer);
+}
 def HAL_ParameterLoadOp : HAL_HostOp<"parameter.load"> {
   let summary = "a buffer of the device that holds a parameter of the program";
   let arguments = (ins HAL_Device:$device, AnyType:$scope, AnyType:$key, Index:$length);

@@ -176,6 +176,11 @@ private:
       Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
       Value size = arith::ConstantIndexOp::create(builder, loc, constants.getSize());
       replace(op, BufferConstantOp::create(builder, loc, buffer, getDevice(builder, op), rodata, zero, size));
+    } else if (auto store = dyn_cast<Util::GlobalStoreOp>(op)) {
+      // Each session of a program would have a copy of what could still be written.
+      auto global = SymbolTable::lookupNearestSymbolFrom<Util::GlobalOp>(op, store.getGlobalAttr());
+      if (global->hasAttr(Util::kComputedOnce))
+        BufferSealOp::create(builder, loc, store.getValue());
     } else if (auto parameter = dyn_cast<Stream::ResourceParameterOp>(op)) {
       auto text = [&](StringAttr value) {
         return Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()), value).getResult();

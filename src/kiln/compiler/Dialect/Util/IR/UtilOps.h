@@ -22,4 +22,11 @@
 #define GET_OP_CLASSES
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h.inc"
 
+namespace kiln::Util {
+
+// On a global that holds what depends on constants alone: it is set once, and what it holds is only read.
+inline constexpr llvm::StringLiteral kComputedOnce = "kiln.computed_once";
+
+} // namespace kiln::Util
+
 #endif // KILN_COMPILER_DIALECT_UTIL_IR_UTILOPS_H
