@@ -41,6 +41,21 @@ struct Storage {
   Span span;                    // where it is, once that is decided
 };
 
+// A resource that a global holds, which an initializer sets before everything that may load it.
+void makeGlobal(mlir::ModuleOp module, StringRef name, HAL::AffinityAttr place,
+                llvm::function_ref<Operation *(OpBuilder &, Location, Type)> makeResource) {
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  Location loc = module.getLoc();
+  Type type = ResourceType::get(module.getContext());
+  Util::GlobalOp::create(builder, loc, name, type);
+  auto initializer = Util::InitializerOp::create(builder, loc);
+  builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
+  Operation *resource = makeResource(builder, loc, type);
+  HAL::setPlace(resource, place);
+  Util::GlobalStoreOp::create(builder, loc, resource->getResult(0), name);
+  Util::ReturnOp::create(builder, loc);
+}
+
 // The constants of a module that a device uses, in one resource.
 class ConstantPool {
 public:
@@ -55,20 +70,11 @@ public:
     return it->second;
   }
 
-  // A global that an initializer sets, before everything that may load it.
   void materialize(mlir::ModuleOp module, HAL::AffinityAttr place) {
-    std::string name = nameOn(HAL::deviceOf(place));
-    auto builder = OpBuilder::atBlockBegin(module.getBody());
-    Location loc = module.getLoc();
-    Type type = ResourceType::get(module.getContext());
-    Util::GlobalOp::create(builder, loc, name, type);
-    auto initializer = Util::InitializerOp::create(builder, loc);
-    builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
-    auto resource = ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
-                                                builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
-    HAL::setPlace(resource, place);
-    Util::GlobalStoreOp::create(builder, loc, resource, name);
-    Util::ReturnOp::create(builder, loc);
+    makeGlobal(module, nameOn(HAL::deviceOf(place)), place, [&](OpBuilder &builder, Location loc, Type type) {
+      return ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
+                                         builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
+    });
   }
 
   static std::string nameOn(int64_t device) {
@@ -94,17 +100,10 @@ public:
       return name;
     auto device = HAL::deviceOf(place);
     name = ("__parameter_" + Twine(names.size() - 1)).str() + (device == 0 ? "" : "_" + std::to_string(device));
-    auto builder = OpBuilder::atBlockBegin(module.getBody());
-    Location loc = module.getLoc();
-    Type type = ResourceType::get(module.getContext());
-    Util::GlobalOp::create(builder, loc, name, type);
-    auto initializer = Util::InitializerOp::create(builder, loc);
-    builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
-    Value size = arith::ConstantIndexOp::create(builder, loc, bytes);
-    auto resource = ResourceParameterOp::create(builder, loc, type, parameter.getScopeName(), parameter.getKey(), size);
-    HAL::setPlace(resource, place);
-    Util::GlobalStoreOp::create(builder, loc, resource, name);
-    Util::ReturnOp::create(builder, loc);
+    makeGlobal(module, name, place, [&](OpBuilder &builder, Location loc, Type type) {
+      Value size = arith::ConstantIndexOp::create(builder, loc, bytes);
+      return ResourceParameterOp::create(builder, loc, type, parameter.getScopeName(), parameter.getKey(), size);
+    });
     return name;
   }
 
