@@ -1,7 +1,7 @@
 #include "kiln/compiler/Codegen/DispatchRoot.h"
 
-#include "kiln/compiler/Codegen/ConvolutionLoops.h"
 #include "kiln/compiler/Codegen/LoopCollapsing.h"
+#include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
 using namespace mlir;
 
@@ -59,23 +59,32 @@ static unsigned findRowPlace(linalg::LinalgOp op, ArrayRef<unsigned> loops) {
   return 1;
 }
 
-// Of a product, rows are a loop that does not change what is loaded along the innermost one, as the loop over blocks of
-// columns does, and that of a batch: the innermost such loop follows the first.
-static void putRowsFirst(linalg::LinalgOp op, ArrayRef<unsigned> groupOf, SmallVectorImpl<unsigned> &resultLoops) {
+// Rows are loops that do not change what is loaded along the innermost one, as the loop over blocks of columns does,
+// and that of a batch: those follow.
+static void putRowsFirst(linalg::LinalgOp op, ArrayRef<unsigned> groupOf, LoopShape &shape) {
   auto dependsOn = [&](OpOperand *input, unsigned group) {
     AffineMap map = op.getMatchingIndexingMap(input);
     return llvm::any_of(llvm::seq<unsigned>(groupOf.size()),
                         [&](unsigned loop) { return groupOf[loop] == group && map.isFunctionOfDim(loop); });
   };
-  for (unsigned place = 1; place < resultLoops.size(); ++place) {
+  SmallVector<unsigned> rows, others;
+  for (unsigned loop : ArrayRef(shape.resultLoops).drop_front()) {
     bool isRows = llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-      return dependsOn(input, resultLoops[0]) && !dependsOn(input, resultLoops[place]);
+      return dependsOn(input, shape.resultLoops[0]) && !dependsOn(input, loop);
     });
-    if (!isRows)
-      continue;
-    std::rotate(resultLoops.begin() + 1, resultLoops.begin() + place, resultLoops.begin() + place + 1);
-    return;
+    (isRows ? rows : others).push_back(loop);
   }
+  shape.rowCount = rows.size();
+  shape.resultLoops.truncate(1);
+  llvm::append_range(shape.resultLoops, llvm::concat<unsigned>(rows, others));
+}
+
+// Whether vectors of a convolution's result run along its filters, which lie in memory as a kernel reads them.
+static bool runsAlongFilters(linalg::LinalgOp op) {
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  auto last = dyn_cast_or_null<AffineDimExpr>(result.getNumResults() == 0 ? AffineExpr() : result.getResults().back());
+  AffineMap image = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  return last && !image.isFunctionOfDim(last.getPosition());
 }
 
 LoopShape LoopShape::of(TilingInterface op) {
@@ -104,10 +113,10 @@ LoopShape LoopShape::of(TilingInterface op) {
       if (dim && !llvm::is_contained(shape.resultLoops, groupOf[dim.getPosition()]))
         shape.resultLoops.push_back(groupOf[dim.getPosition()]);
     }
-    if (ConvolutionLoops::of(linalgOp))
+    if (ConvolutionLoops::of(linalgOp) && !runsAlongFilters(linalgOp))
       shape.rowPlace = findRowPlace(linalgOp, shape.resultLoops);
-    else if (linalgOp.getNumReductionLoops() != 0)
-      putRowsFirst(linalgOp, groupOf, shape.resultLoops);
+    else if (linalgOp.getNumReductionLoops() != 0 && !shape.resultLoops.empty())
+      putRowsFirst(linalgOp, groupOf, shape);
     return shape;
   }
   for (utils::IteratorType type : op.getLoopIteratorTypes())

@@ -30,6 +30,8 @@ struct LoopShape {
   // The place in resultLoops of the loop that has a register tile's rows. Of a convolution it is the innermost one that
   // leaves as they are the vectors that are loaded along the innermost; 1 where there is none.
   unsigned rowPlace = 1;
+  // How many loops from there on are rows of one block of columns.
+  unsigned rowCount = 1;
 
   static LoopShape of(mlir::TilingInterface op);
 };

@@ -139,12 +139,25 @@ void dropPadGuard(RewriterBase &rewriter, Operation *tiled) {
   rewriter.replaceOp(pad, fitted);
 }
 
-LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64_t> tiles) {
+// Consecutive workgroups, of which a worker takes some, differ in the tiles of other loops first, where there are slow
+// ones.
+SmallVector<Attribute> mapInOrder(MLIRContext *context, ArrayRef<int64_t> tiles, ArrayRef<int64_t> isSlow) {
+  SmallVector<unsigned> slow, others; // among the loops that are cut
+  for (auto [loop, tile] : llvm::enumerate(tiles))
+    if (tile != 0)
+      (!isSlow.empty() && isSlow[loop] ? slow : others).push_back(slow.size() + others.size());
+  SmallVector<Attribute> places = workgroupMapping(context, slow.size() + others.size()), mapping(places);
+  for (auto [place, loop] : llvm::zip(places, llvm::concat<unsigned>(slow, others)))
+    mapping[loop] = place;
+  return mapping;
+}
+
+LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64_t> tiles,
+                          ArrayRef<int64_t> isSlow) {
   scf::SCFTilingOptions tiling;
   tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
   tiling.setTileSizes(getAsIndexOpFoldResult(rewriter.getContext(), tiles));
-  unsigned rank = llvm::count_if(tiles, [](int64_t tile) { return tile != 0; });
-  tiling.setMapping(workgroupMapping(rewriter.getContext(), rank));
+  tiling.setMapping(mapInOrder(rewriter.getContext(), tiles, isSlow));
   scf::SCFTileAndFuseOptions options;
   options.setTilingOptions(tiling);
   options.setFusionControlFn([](tensor::ExtractSliceOp, OpResult producer, bool) {
@@ -175,6 +188,29 @@ bool updatesPartOfComputed(TilingInterface tilable) {
          });
 }
 
+// The loops of a product along which its larger input lies: a worker whose workgroups have the same tile of it reads it
+// once.
+SmallVector<int64_t> findSlowLoops(TilingInterface tilable) {
+  auto op = dyn_cast<linalg::LinalgOp>(tilable.getOperation());
+  if (!op || op.getNumReductionLoops() == 0 || op.getNumDpsInputs() != 2)
+    return {};
+  OpOperand *larger = nullptr;
+  int64_t most = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto type = dyn_cast<ShapedType>(input->get().getType());
+    if (!type || !type.hasStaticShape())
+      return {};
+    if (type.getNumElements() > most) {
+      larger = input;
+      most = type.getNumElements();
+    }
+  }
+  SmallVector<int64_t> isSlow(op.getNumLoops(), 0);
+  for (unsigned loop = 0; larger && loop < isSlow.size(); ++loop)
+    isSlow[loop] = op.getMatchingIndexingMap(larger).isFunctionOfDim(loop);
+  return isSlow;
+}
+
 // Cuts what ends the dispatch into tiles, one for a workgroup. Fails where that leaves some of it uncut.
 LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const TileConfig &config) {
   std::optional<DispatchRoot> root = findRoot(function);
@@ -203,6 +239,10 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
       }
     }
   }
+  TileMap slowLoops;
+  SmallVector<int64_t> isSlow = findSlowLoops(root->op);
+  if (!isSlow.empty())
+    slowLoops.set(cast<linalg::LinalgOp>(root->op.getOperation()), isSlow);
   SmallVector<TilingInterface> last = findLast(function);
   SmallVector<SmallVector<int64_t>> plan;
   for (TilingInterface op : last) {
@@ -212,7 +252,8 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
       return failure();
   }
   for (auto [op, tiles] : llvm::zip(last, plan))
-    if (failed(tileAndFuse(rewriter, op, tiles)))
+    if (failed(tileAndFuse(rewriter, op, tiles,
+                           op == root->op ? isSlow : slowLoops.follow(op).value_or(SmallVector<int64_t>()))))
       return failure();
   // What has become part of loops; assertions in a body would keep it.
   SmallVector<TilingInterface> ops(function.getFunctionBody().getOps<TilingInterface>());

@@ -86,6 +86,7 @@ FailureOr<DispatchLimits> CompilerContext::dispatchLimits(Location loc) const {
     limits.mostUses = std::min(limits.mostUses, others.mostUses);
     if (limits.panelBytes != others.panelBytes)
       limits.panelBytes = 0;
+    limits.channelsLast &= others.channelsLast;
   }
   return limits;
 }

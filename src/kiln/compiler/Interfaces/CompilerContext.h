@@ -29,6 +29,7 @@ struct CompilerOptions {
   int optimizationLevel = 3;
   bool widenFloats = false; // see the pass kiln-widen-floats
   bool zeroFillElided = false;
+  bool channelsLast = true;      // see the pass kiln-flow-channels-last
   bool dataTiling = true;        // see the pass kiln-flow-pack-constants
   bool evaluateConstants = true; // see the pass kiln-flow-hoist-constants
   std::string parameterExport;   // [scope=]file, empty: constants stay in the program

@@ -23,6 +23,8 @@ struct DispatchLimits {
   int64_t mostUses = 1;
   // How wide a panel of a product's columns is, of which kernels keep a row in registers; 0: they are read as they lie.
   int64_t panelBytes = 0;
+  // Whether kernels read images best whose channels are beside each other.
+  bool channelsLast = false;
   ReductionSplit split;
 };
 

@@ -55,6 +55,8 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-compute-in-f64", &options.widenFloats,
               "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
               "kiln-dispatch compares programs of a corpus with");
+  binder.flag("kiln-opt-channels-last", &options.channelsLast,
+              "Let the images of convolutions lie with their channels last, where filters are constant");
   binder.flag("kiln-opt-data-tiling", &options.dataTiling,
               "Lay weights out as kernels read them, when the module is loaded");
   binder.flag(

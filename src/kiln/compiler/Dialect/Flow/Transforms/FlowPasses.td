@@ -31,11 +31,24 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
     An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
     dispatch. A tensor that is padding alone is filled or generated. The stride of a slice of one element becomes 1. A slice
     that loses some of its dimensions of one element and keeps others keeps them all, and is reshaped. A transpose that leaves
-    all in its place goes. Code generation need not know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
+    all in its place goes. An input that is broadcast along a dimension of one element has none there. Code generation need not know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
     constant index may take the wrong one of such dimensions, and that of a transpose may change a type.
   }];
   let options = [Option<"keepEmpty", "keep-empty", "bool", "false", "leaves work on nothing as it is">];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def ChannelsLastPass : Pass<"kiln-flow-channels-last", "mlir::ModuleOp"> {
+  let summary = "Lets images lie in memory with their channels last";
+  let description = [{
+    Where filters are constants or parameters, the images that a convolution reads and writes lie with their channels last, if
+    the targets want them so (DispatchLimits::channelsLast), and its filters with theirs. The order spreads to all that
+    an image is computed from, and is used for: elementwise operations, pads, pools, slices, and reshapes that leave what
+    is together so. A tensor is transposed where something else makes or needs it. Images of few channels are read as
+    they lie. A convolution of single pixels becomes a product. Not with --kiln-opt-channels-last=false.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createChannelsLastPass(context)";
 }
 
 def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {

@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/SameInEachCall.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/InitUse.h"
@@ -164,7 +165,7 @@ private:
     bool isHeldBack = false;
     RewritePatternSet set(func->getContext());
     linalg::populateElementwiseOpsFusionPatterns(set, [&](OpOperand *operand) {
-      if (!canTakeIn(operand, limits))
+      if (!canTakeIn(operand, limits) || isBetterComputedOnce(operand))
         return false;
       bool isSmall = countBodies(operand, mostOps) <= mostOps;
       isHeldBack |= !isSmall;
@@ -192,6 +193,21 @@ private:
     if (failed(applyPatternsGreedily(func, std::move(splats), untilDone)))
       return func->emitError() << "making fills of its splats did not come to an end";
     return success();
+  }
+
+  // Whether what computes the operand is the same in each call, takes no more memory than what it is made of, and is
+  // used by what is not the same.
+  bool isBetterComputedOnce(OpOperand *operand) const {
+    auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+    if (!context->options.evaluateConstants || !producer || producer.hasDynamicShape() ||
+        !isSameInEachCall(operand->get()))
+      return false;
+    int64_t taken = 0;
+    for (Value input : producer.getDpsInputs())
+      if (auto type = dyn_cast<RankedTensorType>(input.getType()))
+        taken += type.getNumElements() * bytesOf(input);
+    return cast<RankedTensorType>(operand->get().getType()).getNumElements() * bytesOf(operand->get()) <= taken &&
+           !llvm::all_of(operand->getOwner()->getOperands(), isSameInEachCall);
   }
 
   // Whether an operation may take what is reshaped as it was before.

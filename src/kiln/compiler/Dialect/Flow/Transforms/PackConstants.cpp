@@ -3,6 +3,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +12,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -41,8 +41,9 @@ std::optional<unsigned> placeOf(AffineMap map, unsigned loop) {
   return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
 }
 
-// A dispatch whose root is a product of an argument, and how it becomes one of panels: the loop along the columns is
-// cut in two everywhere in the function, and arguments and results have another shape with the same bytes.
+// A dispatch whose root is a product of an argument, or a convolution with it, and how it becomes one of panels: the
+// loop along the columns is cut in two everywhere in the function, and arguments and results have another shape with
+// the same bytes.
 class Product {
 public:
   static std::optional<Product> of(ExecutableOp executable, int64_t panelBytes) {
@@ -54,15 +55,30 @@ public:
   }
 
   unsigned argument() const { return weights.getArgNumber(); }
-  // Whether the weights have a row for each column of the result.
-  bool isTransposed() const { return placeOf(weightsMap, columns) == 0U; }
-  int64_t panelWidth() const { return panel; }
-  RankedTensorType weightsType() const { return cast<RankedTensorType>(weights.getType()); }
-  // [columns / panel, k, panel]
+  // The weights with their columns cut in two, and as the kernel reads them: [columns / panel, what is summed up...,
+  // panel].
+  RankedTensorType cutWeightsType() const { return cutType(weights.getType(), *placeOf(weightsMap, columns), panel); }
   RankedTensorType packedType() const {
-    auto type = weightsType();
-    const int64_t k = type.getDimSize(isTransposed() ? 1 : 0), n = type.getDimSize(isTransposed() ? 0 : 1);
-    return RankedTensorType::get({n / panel, k, panel}, type.getElementType());
+    auto type = cast<RankedTensorType>(weights.getType());
+    SmallVector<int64_t> shape{type.getDimSize(*placeOf(weightsMap, columns)) / panel};
+    for (unsigned loop : reductions)
+      shape.push_back(type.getDimSize(*placeOf(weightsMap, loop)));
+    shape.push_back(panel);
+    return RankedTensorType::get(shape, type.getElementType());
+  }
+  // Which element of the cut weights goes to a place of the packed ones.
+  AffineMap packingMap() const {
+    MLIRContext *context = weights.getContext();
+    const unsigned last = reductions.size() + 1;
+    SmallVector<AffineExpr> source;
+    for (AffineExpr expr : weightsMap.getResults()) {
+      const unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+      if (loop == columns)
+        llvm::append_range(source, ArrayRef{getAffineDimExpr(0, context), getAffineDimExpr(last, context)});
+      else
+        source.push_back(getAffineDimExpr(1 + (llvm::find(reductions, loop) - reductions.begin()), context));
+    }
+    return AffineMap::get(last + 1, 0, source, context);
   }
 
   void rewrite() {
@@ -94,25 +110,31 @@ private:
         return false;
       root = linalgOp;
     }
-    if (!root || !linalg::isaContractionOpInterface(root) || root.getNumLoops() != 3 ||
-        root.getNumReductionLoops() != 1 || root.getNumDpsInputs() != 2)
+    if (!root || root.getNumDpsInputs() != 2 || root->getNumResults() != 1)
+      return false;
+    std::optional<ConvolutionLoops> convolution = ConvolutionLoops::of(root);
+    if (!linalg::isaContractionOpInterface(root) && !(convolution && convolution->channels))
       return false;
     AffineMap result = root.getMatchingIndexingMap(root.getDpsInitOperand(0));
-    if (result.getNumResults() != 2)
+    if (!result.isProjectedPermutation() || result.getNumResults() < 2)
       return false;
-    columns = result.getDimPosition(1);
+    columns = result.getDimPosition(result.getNumResults() - 1);
+    root.getReductionDims(reductions);
     for (OpOperand *input : root.getDpsInputOperands()) {
       AffineMap map = root.getMatchingIndexingMap(input);
-      if (!map.isProjectedPermutation() || map.getNumResults() != 2)
-        return false;
       if (!placeOf(map, columns))
         continue;
       weights = dyn_cast<BlockArgument>(input->get());
       weightsMap = map;
     }
+    if (!weights || !weights.hasOneUse() || !weightsMap.isProjectedPermutation() ||
+        weightsMap.getNumResults() != reductions.size() + 1)
+      return false;
     SmallVector<int64_t> extents = root.getStaticLoopRanges();
-    if (!weights || !weights.hasOneUse() || !root->getResult(0).getType() ||
-        extents[result.getDimPosition(0)] < kLeastRows)
+    int64_t rows = 1;
+    for (AffineExpr expr : result.getResults().drop_back())
+      rows *= extents[cast<AffineDimExpr>(expr).getPosition()];
+    if (rows < kLeastRows)
       return false;
     for (Type type : {weights.getType(), root->getResult(0).getType()})
       if (!getElementTypeOrSelf(type).isF32())
@@ -210,11 +232,9 @@ private:
         replacements.push_back(shifted(i));
       AffineMap map = op.getMatchingIndexingMap(&operand);
       if (op == root && operand.get() == weights) {
-        unsigned k = 0;
-        for (unsigned i = 0; i < 3; ++i)
-          if (i != loop && map.isFunctionOfDim(i))
-            k = i;
-        exprs = {shifted(loop), shifted(k), getAffineDimExpr(loop + 1, context)};
+        exprs.push_back(shifted(loop));
+        llvm::append_range(exprs, llvm::map_range(reductions, shifted));
+        exprs.push_back(getAffineDimExpr(loop + 1, context));
       } else {
         for (AffineExpr expr : map.getResults()) {
           exprs.push_back(expr.replaceDims(replacements));
@@ -247,7 +267,8 @@ private:
 
   func::FuncOp function;
   linalg::LinalgOp root;
-  unsigned columns = 0; // the root's loop
+  unsigned columns = 0; // of the root's loops
+  SmallVector<unsigned> reductions;
   BlockArgument weights;
   AffineMap weightsMap;
   int64_t panel = 0;
@@ -303,8 +324,9 @@ private:
 
   // The executable that makes panels of weights.
   ExecutableOp packerOf(const Product &product, SymbolTable &symbols) {
-    RankedTensorType from = cutType(product.weightsType(), product.isTransposed() ? 0 : 1, product.panelWidth());
-    ExecutableOp &executable = packers[{from, product.isTransposed() ? 0 : 1}];
+    RankedTensorType from = product.cutWeightsType();
+    AffineMap source = product.packingMap();
+    ExecutableOp &executable = packers[{from, source}];
     if (executable)
       return executable;
     RankedTensorType to = product.packedType();
@@ -315,20 +337,19 @@ private:
     b.setInsertionPointToStart(&executable.getBody().front());
     auto inner = mlir::ModuleOp::create(b, loc);
     b.setInsertionPointToStart(inner.getBody());
-    auto name = llvm::formatv("{0}_{1}x{2}x{3}_f32", executable.getSymName(), to.getDimSize(0), to.getDimSize(1),
-                              to.getDimSize(2));
-    auto func = func::FuncOp::create(b, loc, name.str(), b.getFunctionType({from}, {to}));
+    std::string name = executable.getSymName().str();
+    for (auto [i, extent] : llvm::enumerate(to.getShape()))
+      name += (i == 0 ? "_" : "x") + std::to_string(extent);
+    name += "_f32";
+    auto func = func::FuncOp::create(b, loc, name, b.getFunctionType({from}, {to}));
     Block *body = func.addEntryBlock();
     b.setInsertionPointToStart(body);
     Value empty = tensor::EmptyOp::create(b, loc, to.getShape(), to.getElementType());
-    AffineExpr n, k, p;
-    bindDims(&getContext(), n, k, p);
-    SmallVector<AffineExpr> source =
-        product.isTransposed() ? SmallVector<AffineExpr>{n, p, k} : SmallVector<AffineExpr>{k, n, p};
-    SmallVector<AffineMap> maps = {AffineMap::get(3, 0, source, &getContext()), b.getMultiDimIdentityMap(3)};
+    const int64_t rank = to.getRank();
+    SmallVector<AffineMap> maps = {source, b.getMultiDimIdentityMap(rank)};
     auto copy = linalg::GenericOp::create(
         b, loc, to, ValueRange{body->getArgument(0)}, ValueRange{empty}, maps,
-        SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),
+        SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
         [](OpBuilder &inside, Location at, ValueRange args) { linalg::YieldOp::create(inside, at, args[0]); });
     func::ReturnOp::create(b, loc, copy.getResults());
     return executable;
@@ -367,7 +388,7 @@ private:
   }
 
   const CompilerContext *context;
-  DenseMap<std::pair<Type, unsigned>, ExecutableOp> packers; // by what is packed, and where its columns are
+  DenseMap<std::pair<Type, AffineMap>, ExecutableOp> packers; // by what is packed, and how
 };
 } // namespace
 

@@ -15,6 +15,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerNarrowTypesPass());
   passes.addPass(createCarryExtentsPass());
   passes.addPass(createNormalizeOpsPass());
+  passes.addPass(createChannelsLastPass(context));
   passes.addPass(createHoistReductionsPass());
   passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
@@ -36,6 +37,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createLowerNarrowTypesPass(); });
   registerPass([] { return createCarryExtentsPass(); });
   registerPass([] { return createNormalizeOpsPass(); });
+  registerPass([&context] { return createChannelsLastPass(context); });
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
   registerPass([&context] { return createMergeReductionsPass(context); });

@@ -36,6 +36,7 @@ struct Problem {
   // Of a convolution: the product of the known loops between n's and `inner`, and the input channels.
   int64_t between = 1;
   std::optional<int64_t> channels;
+  int64_t outer = 1; // extent of the loop around `inner` that has rows as well
 };
 } // namespace
 
@@ -62,6 +63,8 @@ static Problem describe(TilingInterface op) {
       problem.inner = extent;
     else if (place != 0 && place < shape.rowPlace && ShapedType::isStatic(extent))
       problem.between *= extent;
+    if (place == shape.rowPlace + 1 && shape.rowCount > 1)
+      problem.outer = extent;
   }
   for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
     if (!parallel)
@@ -94,9 +97,17 @@ static int64_t shareEvenly(int64_t extent, int64_t most, int64_t unit) {
 }
 
 static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
-  // A loop of fewer iterations than the register tile has rows or columns makes that smaller.
-  if (config.rows && ShapedType::isStatic(problem.inner) && problem.inner > 0)
-    config.rows = llvm::divideCeil(problem.inner, llvm::divideCeil(problem.inner, config.rows));
+  // A loop of fewer iterations than the register tile has rows or columns makes that smaller, and so do rows that it
+  // shares more evenly; where that takes a few more, and registers have room, those.
+  if (config.rows && ShapedType::isStatic(problem.inner) && problem.inner > 0) {
+    const int64_t vectors = std::max<int64_t>(1, llvm::divideCeil(config.columns, lanes));
+    const auto evenly = [&](int64_t most) {
+      return llvm::divideCeil(problem.inner, llvm::divideCeil(problem.inner, most));
+    };
+    const auto computed = [&](int64_t rows) { return llvm::alignTo(problem.inner, rows); };
+    const int64_t fewer = evenly(config.rows), more = evenly(std::max(config.rows, (registers - 1) / vectors - 1));
+    config.rows = computed(more) <= computed(fewer) ? more : fewer;
+  }
   if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0)
     config.columns = std::min<int64_t>(config.columns, llvm::alignTo(problem.n, lanes));
   // Of wider elements a register holds fewer. Beside the tile there is a row of the vector operand, and a broadcast.
@@ -108,6 +119,12 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   if (isPanel && config.m != 0)
     config.m = std::max(config.m, rowsOfPanel);
   config.m = shareEvenly(problem.inner, config.m, rows);
+  // Rows of further lines of an image.
+  int64_t line = 1;
+  if (isPanel && config.m == problem.inner && ShapedType::isStatic(problem.outer) && problem.outer > 1) {
+    line = config.m;
+    config.m *= shareEvenly(problem.outer, std::max<int64_t>(1, rowsOfPanel / config.m), 1);
+  }
   config.n = shareEvenly(problem.n, config.n, columns);
   config.k = shareEvenly(problem.channels.value_or(problem.k), config.k, lanes);
 
@@ -118,7 +135,7 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
       double operations = 2.0 * problem.between * config.m * config.n * known(problem.k);
       bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= rows);
       int64_t &longer = splitColumns ? config.n : config.m;
-      int64_t unit = splitColumns ? columns : rows;
+      int64_t unit = splitColumns ? columns : config.m > line ? std::max(line, rows) : rows;
       int64_t half = llvm::alignTo(llvm::divideCeil(longer, 2), unit);
       if (workgroups >= wanted.workgroups || operations / 2 < wanted.operations || half >= longer)
         break;

@@ -3,7 +3,7 @@
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONVOLUTIONS_H
 
 #include "kiln/base/tile_config.h"
-#include "kiln/compiler/Codegen/ConvolutionLoops.h"
+#include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
 namespace kiln {
 

@@ -107,6 +107,7 @@ private:
   Value load(mlir::OpOperand &operand, Point point);
   void store(mlir::OpOperand &init, Point point, Value value);
   Value loadVector(Value memory, mlir::ValueRange indices, Value mask);
+  void readAhead(mlir::Value panel, llvm::SmallVector<mlir::Value> indices);
   Value loadStrided(Value memory, mlir::AffineMap map, Point point);
   // Elements that are `stride` apart, from neighbouring vectors of which none reaches beyond the last of them.
   Value loadShuffled(mlir::OpOperand &operand, mlir::AffineMap map, Point point, int64_t stride);

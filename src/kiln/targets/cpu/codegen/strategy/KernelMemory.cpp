@@ -62,6 +62,16 @@ Value KernelBuilder::loadVector(Value memory, ValueRange indices, Value mask) {
   return vector::MaskedLoadOp::create(builder, loc, type, memory, indices, mask, zero);
 }
 
+// The rows of a panel follow each other in memory, and processors look ahead less far than a row takes to be used.
+void KernelBuilder::readAhead(Value panel, SmallVector<Value> indices) {
+  constexpr int64_t distance = 4096; // bytes
+  auto type = cast<MemRefType>(panel.getType());
+  const int64_t rowBytes = type.getShape().back() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Value &row = indices[indices.size() - 2];
+  row = add(row, llvm::divideCeil(distance, rowBytes));
+  memref::PrefetchOp::create(builder, loc, panel, indices, /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+}
+
 Value KernelBuilder::loadStrided(Value memory, AffineMap map, Point point) {
   SmallVector<Value> elements;
   for (int64_t lane = 0; lane < lanes; ++lane)
@@ -115,9 +125,12 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
     value = loadVector(panels, packedIndices(point), /*mask=*/Value());
   else if (!byVector || lanes == 1)
     value = memref::LoadOp::create(builder, loc, memory, indicesOf(map, point));
-  else if (strideAlong(op, operand, plan.vectorLoop) == 1)
-    value = loadVector(memory, indicesOf(map, point), maskOf(point.vector));
-  else if (canTranspose(operand)) {
+  else if (strideAlong(op, operand, plan.vectorLoop) == 1) {
+    SmallVector<Value> indices = indicesOf(map, point);
+    value = loadVector(memory, indices, maskOf(point.vector));
+    if (static_cast<int>(operand.getOperandNumber()) == plan.panelOperand)
+      readAhead(memory, indices);
+  } else if (canTranspose(operand)) {
     loadTransposed(operand, map, point);
     return loads[key];
   } else if (plan.shuffles) {

@@ -469,6 +469,8 @@ private:
     int64_t width = extents[plan.vectorLoop];
     bool isPanel = packed && !strided && ShapedType::isStatic(width) && width <= plan.vectors * plan.lanes &&
                    strideAlong(op, *packed, loop) == width;
+    if (isPanel)
+      plan.panelOperand = packed->getOperandNumber();
     if (packed && !isPanel && (strided || (config && config->packB))) {
       int64_t extent = bounds[plan.vectorLoop];
       unsigned bits = getElementTypeOrSelf(packed->get().getType()).getIntOrFloatBitWidth();

@@ -46,6 +46,7 @@ struct KernelPlan {
   int blockedLoop = -1;
   int64_t block = 0;
   // The input that is copied into panels as wide as the register tile, for one block at a time; -1: none.
+  int panelOperand = -1; // lies in panels as it is, and is read ahead
   int packedOperand = -1;
   int64_t packedExtent = 0; // an upper bound of the vector loop's extent
   // Loads in the body whose elements lie together along the vector loop, as those of a row that was looked up.

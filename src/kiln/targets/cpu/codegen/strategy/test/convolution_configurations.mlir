@@ -6,14 +6,14 @@ hal.executable private @e {
     builtin.module {
       // Rows are pixels of a row of the image; channels are what k is about.
       // CHECK-LABEL: func.func @nhwc(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_56x64_64x1_fma_12x32">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_56x64_64x1_fma_14x32">
       func.func @nhwc(%image: tensor<1x58x58x64xf32>, %filter: tensor<3x3x64x64xf32>, %out: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
         %r = linalg.conv_2d_nhwc_hwcf ins(%image, %filter : tensor<1x58x58x64xf32>, tensor<3x3x64x64xf32>) outs(%out : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
         return %r : tensor<1x56x56x64xf32>
       }
-      // Rows are filters, outside of the rows of the image: m has 11 filters, with all 56 rows of each.
+      // Rows are filters, outside of the rows of the image: m has 13 filters, with all 56 rows of each.
       // CHECK-LABEL: func.func @nchw(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_616x32_64x1_fma_11x32">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_728x32_64x1_fma_13x32">
       func.func @nchw(%image: tensor<1x64x58x58xf32>, %filter: tensor<64x64x3x3xf32>, %out: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
         %r = linalg.conv_2d_nchw_fchw ins(%image, %filter : tensor<1x64x58x58xf32>, tensor<64x64x3x3xf32>) outs(%out : tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32>
         return %r : tensor<1x64x56x56xf32>

@@ -1,4 +1,4 @@
-#include "kiln/compiler/Codegen/ConvolutionLoops.h"
+#include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 

@@ -1,6 +1,6 @@
 // What the loops of a convolution are for.
-#ifndef KILN_COMPILER_CODEGEN_CONVOLUTIONLOOPS_H
-#define KILN_COMPILER_CODEGEN_CONVOLUTIONLOOPS_H
+#ifndef KILN_COMPILER_INTERFACES_CONVOLUTIONLOOPS_H
+#define KILN_COMPILER_INTERFACES_CONVOLUTIONLOOPS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -18,4 +18,4 @@ struct ConvolutionLoops {
 
 } // namespace kiln
 
-#endif // KILN_COMPILER_CODEGEN_CONVOLUTIONLOOPS_H
+#endif // KILN_COMPILER_INTERFACES_CONVOLUTIONLOOPS_H
