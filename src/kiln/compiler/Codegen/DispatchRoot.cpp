@@ -79,12 +79,12 @@ static void putRowsFirst(linalg::LinalgOp op, ArrayRef<unsigned> groupOf, LoopSh
   llvm::append_range(shape.resultLoops, llvm::concat<unsigned>(rows, others));
 }
 
-// Whether vectors of a convolution's result run along its filters, which lie in memory as a kernel reads them.
+// Whether vectors of a convolution's result run along its filters.
 static bool runsAlongFilters(linalg::LinalgOp op) {
   AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   auto last = dyn_cast_or_null<AffineDimExpr>(result.getNumResults() == 0 ? AffineExpr() : result.getResults().back());
-  AffineMap image = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  return last && !image.isFunctionOfDim(last.getPosition());
+  AffineMap filters = op.getMatchingIndexingMap(op.getDpsInputOperand(1));
+  return last && filters.isFunctionOfDim(last.getPosition());
 }
 
 LoopShape LoopShape::of(TilingInterface op) {

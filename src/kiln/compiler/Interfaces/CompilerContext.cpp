@@ -87,6 +87,7 @@ FailureOr<DispatchLimits> CompilerContext::dispatchLimits(Location loc) const {
     if (limits.panelBytes != others.panelBytes)
       limits.panelBytes = 0;
     limits.channelsLast &= others.channelsLast;
+    limits.laysOutPadding &= others.laysOutPadding;
   }
   return limits;
 }

@@ -25,6 +25,8 @@ struct DispatchLimits {
   int64_t panelBytes = 0;
   // Whether kernels read images best whose channels are beside each other.
   bool channelsLast = false;
+  // Whether a workgroup has memory of its own for what it pads, of any extent.
+  bool laysOutPadding = false;
   ReductionSplit split;
 };
 

@@ -80,7 +80,7 @@ DispatchLimits CpuBackend::dispatchLimits(Location loc) const {
   ScopedDiagnosticHandler quiet(loc.getContext(), [](Diagnostic &) { return success(); });
   if (FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc); succeeded(target))
     limits.panelBytes = 2 * target->nativeVectorBits / 8;
-  limits.channelsLast = true;
+  limits.channelsLast = limits.laysOutPadding = true;
   limits.mostUses = 16;
   if (!options.reassociate)
     limits.split.mostParts = 1;

@@ -111,8 +111,10 @@ def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
     the same rows, as softmax does: further reductions, and elementwise operations on the rows and their results, as
     long as a worker's memory has room for what they keep of a row. Every other computation is a dispatch of its own. A
     group ends where another operation uses one of its results before the next one that could join. A
-    `flow.dispatch.region` marks the group.
+    `flow.dispatch.region` marks the group. What pads the image of a pool, or of a convolution of filters of one channel each,
+    is in its dispatch, if the targets have room for it there (DispatchLimits::laysOutPadding).
   }];
+  let constructor = "kiln::Flow::createFormDispatchesPass(context)";
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::kiln::Util::UtilDialect", "::mlir::affine::AffineDialect"];
 }
 

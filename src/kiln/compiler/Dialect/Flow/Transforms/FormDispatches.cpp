@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 #include "kiln/compiler/Interfaces/InitUse.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -190,7 +191,13 @@ static std::string whatIsCopied(Operation *copy, ArrayRef<Operation *> loads) {
 namespace {
 class FormDispatchesPass : public impl::FormDispatchesPassBase<FormDispatchesPass> {
 public:
+  explicit FormDispatchesPass(const CompilerContext &context) : context(&context) {}
+
   void runOnOperation() override {
+    FailureOr<DispatchLimits> limits = context->dispatchLimits(getOperation().getLoc());
+    if (failed(limits))
+      return signalPassFailure();
+    laysOutPadding = limits->laysOutPadding;
     for (Operation &op : *getOperation().getBody()) {
       if (!isa<FunctionOpInterface, Util::InitializerOp>(op))
         continue;
@@ -223,6 +230,8 @@ private:
           continue;
         SmallVector<Operation *> group{&op};
         grouped.insert(&op);
+        if (Operation *pad = laysOutPadding ? findOwnPadding(&op) : nullptr; pad && grouped.insert(pad).second)
+          group.insert(group.begin(), pad);
         if (rootsWithReduction && llvm::all_of(cast<linalg::LinalgOp>(op).getDpsInitsMutable(), reachesWholeResult)) {
           // A dispatch stands where its last operation stood, so that only the first of its users can join it.
           for (Operation *user = findFirstUser(group); user && !grouped.contains(user); user = findFirstUser(group)) {
@@ -240,6 +249,21 @@ private:
       if (failed(formGroup(group)))
         return failure();
     return success();
+  }
+
+  // The padding of an image of which workgroups read different channels or lines: each lays out what it needs.
+  static Operation *findOwnPadding(Operation *op) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt;
+    if (!convolution || convolution->channels)
+      return nullptr;
+    constexpr int64_t widestWindow = 16; // of a wider one, tiles would have more beside them than inside
+    SmallVector<int64_t> extents = linalgOp.getStaticLoopRanges();
+    for (unsigned tap : convolution->taps)
+      if (ShapedType::isDynamic(extents[tap]) || extents[tap] > widestWindow)
+        return nullptr;
+    auto pad = op->getOperand(0).getDefiningOp<tensor::PadOp>();
+    return pad && pad->hasOneUse() && pad->getBlock() == op->getBlock() ? pad : tensor::PadOp();
   }
 
   void remarkUnfused(ArrayRef<SmallVector<Operation *>> groups) {
@@ -350,6 +374,13 @@ private:
           return region->isProperAncestor(use.getOwner()) && takesClone(use);
         });
   }
+
+  const CompilerContext *context;
+  bool laysOutPadding = false;
 };
 } // namespace
+
+std::unique_ptr<Pass> createFormDispatchesPass(const CompilerContext &context) {
+  return std::make_unique<FormDispatchesPass>(context);
+}
 } // namespace kiln::Flow

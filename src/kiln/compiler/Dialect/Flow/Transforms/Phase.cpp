@@ -22,7 +22,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createSplitReductionsPass(context));
   passes.addPass(createCSEPass());
   passes.addPass(createMergeReductionsPass(context));
-  passes.addPass(createFormDispatchesPass());
+  passes.addPass(createFormDispatchesPass(context));
   passes.addPass(createConvertTensorOpsPass());
   passes.addPass(createOutlineDispatchesPass());
   passes.nest<Util::FuncOp>().addPass(createLowerAffinePass());
@@ -41,7 +41,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
   registerPass([&context] { return createMergeReductionsPass(context); });
-  registerPass([] { return createFormDispatchesPass(); });
+  registerPass([&context] { return createFormDispatchesPass(context); });
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });
   registerPass([] { return createHoistReductionsPass(); });

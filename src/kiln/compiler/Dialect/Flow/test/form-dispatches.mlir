@@ -1,4 +1,5 @@
 // RUN: kiln-opt %s --kiln-flow-fuse-elementwise --kiln-flow-form-dispatches | FileCheck %s
+// RUN: kiln-opt %s --kiln-flow-form-dispatches --kiln-hal-target-backends=llvm-cpu | FileCheck %s --check-prefix=CPU
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (j)>
@@ -69,4 +70,38 @@ util.func @fills_as_inputs(%a: tensor<?x?xf32>, %m: index, %k: index) -> tensor<
     linalg.yield %s : f32
   } -> tensor<?x?xf32>
   util.return %r : tensor<?x?xf32>
+}
+
+// Workgroups of a pool read other channels and lines, and lay out the padding of those on a CPU; those of a convolution whose
+// filters have all channels would do it again for each block of filters.
+// CHECK-LABEL: util.func @padding
+// CHECK-COUNT-4: flow.dispatch.region
+// CPU-LABEL: util.func @padding
+// CPU: flow.dispatch.region
+// CPU: tensor.pad
+// CPU: linalg.pooling_nhwc_sum
+// CPU: flow.dispatch.region
+// CPU: tensor.pad
+// CPU: flow.return
+// CPU: flow.dispatch.region
+// CPU: linalg.conv_2d_nhwc_hwcf
+// CPU-NOT: flow.dispatch.region
+util.func @padding(%x: tensor<1x8x8x4xf32>, %f: tensor<3x3x4x16xf32>) -> (tensor<1x8x8x4xf32>, tensor<1x8x8x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %padded = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<1x8x8x4xf32> to tensor<1x10x10x4xf32>
+  %window = tensor.empty() : tensor<3x3xf32>
+  %e = tensor.empty() : tensor<1x8x8x4xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<1x8x8x4xf32>) -> tensor<1x8x8x4xf32>
+  %sums = linalg.pooling_nhwc_sum ins(%padded, %window : tensor<1x10x10x4xf32>, tensor<3x3xf32>) outs(%init : tensor<1x8x8x4xf32>) -> tensor<1x8x8x4xf32>
+  %again = tensor.pad %sums low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<1x8x8x4xf32> to tensor<1x10x10x4xf32>
+  %e2 = tensor.empty() : tensor<1x8x8x16xf32>
+  %init2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xf32>
+  %c = linalg.conv_2d_nhwc_hwcf ins(%again, %f : tensor<1x10x10x4xf32>, tensor<3x3x4x16xf32>) outs(%init2 : tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xf32>
+  util.return %sums, %c : tensor<1x8x8x4xf32>, tensor<1x8x8x16xf32>
 }

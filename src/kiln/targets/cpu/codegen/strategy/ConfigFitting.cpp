@@ -36,7 +36,8 @@ struct Problem {
   // Of a convolution: the product of the known loops between n's and `inner`, and the input channels.
   int64_t between = 1;
   std::optional<int64_t> channels;
-  int64_t outer = 1; // extent of the loop around `inner` that has rows as well
+  int64_t outer = 1;          // extent of the loop around `inner` that has rows as well
+  bool hasOwnFilters = false; // of a channel each
 };
 } // namespace
 
@@ -51,8 +52,10 @@ static Problem describe(TilingInterface op) {
   LoopShape shape = LoopShape::of(op);
   Problem problem;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
-  if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt)
+  if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt) {
     problem.channels = convolution->channels ? shape.extents[*convolution->channels] : 1;
+    problem.hasOwnFilters = !convolution->channels;
+  }
   for (auto [place, loop] : llvm::enumerate(shape.resultLoops)) {
     int64_t extent = shape.extents[loop];
     if (place == 0)
@@ -119,9 +122,10 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   if (isPanel && config.m != 0)
     config.m = std::max(config.m, rowsOfPanel);
   config.m = shareEvenly(problem.inner, config.m, rows);
-  // Rows of further lines of an image.
+  // Rows of further lines of an image, of which neighbouring ones read the same.
   int64_t line = 1;
-  if (isPanel && config.m == problem.inner && ShapedType::isStatic(problem.outer) && problem.outer > 1) {
+  if ((isPanel || problem.hasOwnFilters) && config.m == problem.inner && ShapedType::isStatic(problem.outer) &&
+      problem.outer > 1) {
     line = config.m;
     config.m *= shareEvenly(problem.outer, std::max<int64_t>(1, rowsOfPanel / config.m), 1);
   }
@@ -132,7 +136,9 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
     while (config.m != 0 && config.n != 0) {
       double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
                           std::max<double>(1, double(known(problem.m)) / (problem.between * config.m));
-      double operations = 2.0 * problem.between * config.m * config.n * known(problem.k);
+      // What is loaded for each of them takes longer than they do.
+      double cost = problem.hasOwnFilters ? 8.0 : 2.0;
+      double operations = cost * problem.between * config.m * config.n * known(problem.k);
       bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= rows);
       int64_t &longer = splitColumns ? config.n : config.m;
       int64_t unit = splitColumns ? columns : config.m > line ? std::max(line, rows) : rows;
