@@ -88,6 +88,8 @@ FailureOr<DispatchLimits> CompilerContext::dispatchLimits(Location loc) const {
       limits.panelBytes = 0;
     limits.channelsLast &= others.channelsLast;
     limits.laysOutPadding &= others.laysOutPadding;
+    limits.reassociates &= others.reassociates;
+    limits.keptRowBytes = std::min(limits.keptRowBytes, others.keptRowBytes);
   }
   return limits;
 }

@@ -27,6 +27,9 @@ struct DispatchLimits {
   bool channelsLast = false;
   // Whether a workgroup has memory of its own for what it pads, of any extent.
   bool laysOutPadding = false;
+  bool reassociates = false; // floats
+  // What a workgroup may keep of a row of a product, for a product of what is computed of that: attention. 0: nothing.
+  int64_t keptRowBytes = 0;
   ReductionSplit split;
 };
 

@@ -15,7 +15,7 @@ std::optional<unsigned> countRowLoops(linalg::LinalgOp op) {
   return static_cast<unsigned>(firstOther - kinds.begin());
 }
 
-static int64_t bytesOfElement(Type type) {
+int64_t bytesOfElement(Type type) {
   if (type.isIndex())
     return 8;
   int64_t bytes = llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);

@@ -14,6 +14,9 @@ inline constexpr int64_t mostRowBytes = int64_t(1) << 23;
 // operation with a reduction are its rows.
 std::optional<unsigned> countRowLoops(mlir::linalg::LinalgOp op);
 
+// What an element takes of a worker's memory: narrow floats are kept as f32.
+int64_t bytesOfElement(mlir::Type type);
+
 // The bytes that an elementwise operation makes for each step of its first `rows` loops, narrow floats as f32; 0 for an
 // operation with a reduction, and more than `mostRowBytes` where the length of a row is not known.
 int64_t bytesOfRow(mlir::linalg::LinalgOp op, unsigned rows);

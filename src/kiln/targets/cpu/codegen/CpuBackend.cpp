@@ -81,6 +81,9 @@ DispatchLimits CpuBackend::dispatchLimits(Location loc) const {
   if (FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc); succeeded(target))
     limits.panelBytes = 2 * target->nativeVectorBits / 8;
   limits.channelsLast = limits.laysOutPadding = true;
+  // So that a core's own cache has the 16 rows or so that a product wants.
+  limits.keptRowBytes = int64_t(1) << 17;
+  limits.reassociates = options.reassociate;
   limits.mostUses = 16;
   if (!options.reassociate)
     limits.split.mostParts = 1;

@@ -31,7 +31,7 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
     An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
     dispatch. A tensor that is padding alone is filled or generated. The stride of a slice of one element becomes 1. A slice
     that loses some of its dimensions of one element and keeps others keeps them all, and is reshaped. A transpose that leaves
-    all in its place goes. An input that is broadcast along a dimension of one element has none there. Code generation need not know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
+    all in its place goes. Code generation need not know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
     constant index may take the wrong one of such dimensions, and that of a transpose may change a type.
   }];
   let options = [Option<"keepEmpty", "keep-empty", "bool", "false", "leaves work on nothing as it is">];
@@ -64,7 +64,8 @@ def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
 def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Fuses elementwise operations into one";
   let description = [{
-    Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. One with
+    Elementwise operations become linalg.generic, an input that is broadcast along a dimension of one element has none there,
+    and a producer with one use is computed where it is used. One with
     several uses is computed in each, if its arithmetic is cheap and that loads no more than storing it would take. How
     many operands an operation may have that way is the targets' to say. What a product would compute again for each of
     many results is computed before it. Named operations with a reduction, such as linalg.matmul, keep their names: specs

@@ -198,6 +198,8 @@ public:
     if (failed(limits))
       return signalPassFailure();
     laysOutPadding = limits->laysOutPadding;
+    keptRowBytes = limits->keptRowBytes;
+    reassociates = limits->reassociates;
     for (Operation &op : *getOperation().getBody()) {
       if (!isa<FunctionOpInterface, Util::InitializerOp>(op))
         continue;
@@ -228,6 +230,14 @@ private:
           continue;
         if (hasReduction(&op) != rootsWithReduction)
           continue;
+        SmallVector<Operation *> rows = rootsWithReduction ? findRows(&op) : SmallVector<Operation *>();
+        if (!rows.empty() && llvm::none_of(rows, [&](Operation *member) { return grouped.contains(member); })) {
+          if (reassociates)
+            divideLast(rows);
+          grouped.insert_range(rows);
+          groups.push_back(std::move(rows));
+          continue;
+        }
         SmallVector<Operation *> group{&op};
         grouped.insert(&op);
         if (Operation *pad = laysOutPadding ? findOwnPadding(&op) : nullptr; pad && grouped.insert(pad).second)
@@ -249,6 +259,15 @@ private:
       if (failed(formGroup(group)))
         return failure();
     return success();
+  }
+
+  SmallVector<Operation *> findRows(Operation *root) const {
+    SmallVector<Operation *> rows =
+        keptRowBytes == 0 ? SmallVector<Operation *>() : findProductsOfRows(root, keptRowBytes);
+    bool isWhole = llvm::all_of(rows, [](Operation *op) {
+      return llvm::all_of(cast<linalg::LinalgOp>(op).getDpsInitsMutable(), reachesWholeResult);
+    });
+    return isWhole ? rows : SmallVector<Operation *>();
   }
 
   // The padding of an image of which workgroups read different channels or lines: each lays out what it needs.
@@ -377,6 +396,8 @@ private:
 
   const CompilerContext *context;
   bool laysOutPadding = false;
+  bool reassociates = false;
+  int64_t keptRowBytes = 0;
 };
 } // namespace
 

@@ -135,56 +135,6 @@ static void removeIfIdentity(IRRewriter &rewriter, linalg::TransposeOp op) {
     rewriter.replaceOp(op, op.getInput());
 }
 
-// An input of which a loop's every turn reads the same element has no dimension for it.
-static void dropBroadcastDims(IRRewriter &rewriter, linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics())
-    return;
-  SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<Value> inputs(op.getDpsInputs());
-  bool isChanged = false;
-  for (auto [input, map] : llvm::zip(inputs, maps)) {
-    auto type = dyn_cast<RankedTensorType>(input.getType());
-    if (!type || llvm::none_of(map.getResults(), llvm::IsaPred<AffineConstantExpr>))
-      continue;
-    // The result still says how far a parallel loop goes.
-    const auto isDropped = [&](size_t dim) {
-      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
-      return type.getDimSize(dim) == 1 &&
-             (isa<AffineConstantExpr>(map.getResult(dim)) ||
-              (loop && extents[loop.getPosition()] == 1 && kinds[loop.getPosition()] == utils::IteratorType::parallel));
-    };
-    SmallVector<int64_t> shape;
-    SmallVector<AffineExpr> exprs;
-    SmallVector<ReassociationIndices> groups;
-    ReassociationIndices first; // dropped ones before any that stays
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      if (isDropped(dim)) {
-        (groups.empty() ? first : groups.back()).push_back(dim);
-        continue;
-      }
-      groups.push_back(std::exchange(first, {}));
-      groups.back().push_back(dim);
-      shape.push_back(type.getDimSize(dim));
-      exprs.push_back(map.getResult(dim));
-    }
-    if (static_cast<int64_t>(shape.size()) == type.getRank())
-      continue;
-    rewriter.setInsertionPoint(op);
-    auto to = RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
-    input = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), to, input, groups);
-    map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
-    isChanged = true;
-  }
-  if (!isChanged)
-    return;
-  rewriter.modifyOpInPlace(op, [&] {
-    op.getInputsMutable().assign(inputs);
-    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
-  });
-}
-
 namespace {
 class NormalizeOpsPass : public impl::NormalizeOpsPassBase<NormalizeOpsPass> {
 public:
@@ -215,8 +165,6 @@ public:
           replacePadding(rewriter, pad);
         else if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
           removeIfIdentity(rewriter, transpose);
-        else if (auto generic = dyn_cast<linalg::GenericOp>(op); generic && !keepEmpty)
-          dropBroadcastDims(rewriter, generic);
       });
     }
   }

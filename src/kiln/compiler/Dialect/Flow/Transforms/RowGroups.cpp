@@ -2,6 +2,10 @@
 
 #include "kiln/compiler/Interfaces/RowMemory.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 
 namespace kiln::Flow {
@@ -109,6 +113,127 @@ bool canJoinRows(Operation *user, ArrayRef<Operation *> group) {
   for (Operation *member : group)
     bytes += bytesOfRow(cast<linalg::LinalgOp>(member), *rows);
   return bytes <= mostRowBytes;
+}
+
+//===--- Products of rows -----------------------------------------------------------------------------------------===//
+
+// How many loops before the last parallel one a product has, if its result's dimensions are its parallel loops in their
+// order, and one reduction follows. Of its inputs, one has the innermost row but no columns, the other columns but no
+// rows.
+static std::optional<unsigned> rowsOfProduct(linalg::LinalgOp op) {
+  if (!op || !op.hasPureTensorSemantics() || !linalg::isaContractionOpInterface(op) || op.getNumDpsInputs() != 2 ||
+      op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  std::optional<unsigned> parallel = countRowLoops(op);
+  if (!parallel || *parallel < 2 || op.getMatchingIndexingMap(op.getDpsInitOperand(0)) != rowsOf(op, *parallel))
+    return std::nullopt;
+  const unsigned row = *parallel - 2, column = *parallel - 1;
+  AffineMap left = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap right = op.getMatchingIndexingMap(op.getDpsInputOperand(1));
+  if (!left.isFunctionOfDim(row) || left.isFunctionOfDim(column) || right.isFunctionOfDim(row) ||
+      !right.isFunctionOfDim(column))
+    return std::nullopt;
+  return column;
+}
+
+// Whether a product's rows are what the group computes of them, and its other input is none of that.
+static bool readsRowsOfGroup(linalg::LinalgOp op, ArrayRef<Operation *> group, unsigned rows) {
+  const auto isOfGroup = [&](Value value) { return llvm::is_contained(group, value.getDefiningOp()); };
+  if (rowsOfProduct(op) != rows || !isOfGroup(op.getDpsInputs()[0]) || isOfGroup(op.getDpsInputs()[1]))
+    return false;
+  // Rows, and what is summed up.
+  SmallVector<unsigned> dims = llvm::to_vector(llvm::seq<unsigned>(0, rows));
+  dims.push_back(rows + 1);
+  return op.getMatchingIndexingMap(op.getDpsInputOperand(0)) ==
+         AffineMap::getMultiDimMapWithTargets(op.getNumLoops(), dims, op.getContext());
+}
+
+SmallVector<Operation *> findProductsOfRows(Operation *root, int64_t mostBytes) {
+  constexpr int64_t leastRows = 8; // fewer use what is loaded for all of them too seldom
+  // What each tile of rows reads again is less than what it need not store.
+  constexpr int64_t deepest = 256;
+  auto scores = dyn_cast<linalg::LinalgOp>(root);
+  std::optional<unsigned> rows = rowsOfProduct(scores);
+  if (!rows || !haveUsefulSize(scores, *rows))
+    return {};
+  const int64_t extent = scores.getStaticLoopRanges()[*rows - 1];
+  int64_t depth = scores.getStaticLoopRanges()[*rows + 1];
+  if ((ShapedType::isStatic(extent) && extent < leastRows) || ShapedType::isDynamic(depth))
+    return {};
+  SmallVector<Operation *> group{root};
+  bool hasReduction = false, hasSecond = false;
+  int64_t bytes =
+      bytesOfElement(getElementTypeOrSelf(root->getResult(0).getType())) * scores.getStaticLoopRanges()[*rows];
+  for (Operation *user = findFirstUser(group); user && user->getBlock() == root->getBlock();
+       user = findFirstUser(group)) {
+    auto op = dyn_cast<linalg::LinalgOp>(user);
+    if (!op || readsInBody(user, group))
+      break;
+    const bool isSecond = !hasSecond && readsRowsOfGroup(op, group, *rows);
+    if (!isSecond && !canJoin(user, group, *rows))
+      break;
+    if (isSecond) {
+      const int64_t columns = op.getStaticLoopRanges()[*rows];
+      depth = ShapedType::isDynamic(columns) ? deepest + 1 : depth + columns;
+    }
+    hasReduction |= !hasSecond && !isSecond && op.getNumReductionLoops() != 0;
+    hasSecond |= isSecond;
+    bytes += bytesOfRow(op, *rows);
+    group.push_back(user);
+  }
+  // What is behind the second product only goes with it.
+  if (!hasReduction || !hasSecond || depth > deepest || bytes > mostBytes)
+    return {};
+  for (Operation *op : ArrayRef(group).drop_back())
+    if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
+      return {};
+  return group;
+}
+
+// An operation that divides each element by a number of its row, and does nothing else.
+static bool dividesRows(linalg::GenericOp op) {
+  if (!op || op.getNumDpsInputs() != 2 || op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() ||
+      op.getMatchingIndexingMap(op.getDpsInputOperand(1)) != rowsOf(op, op.getNumLoops() - 1) ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return false;
+  auto division = dyn_cast<arith::DivFOp>(op.getBody()->front());
+  return division && division->getNextNode() == op.getBody()->getTerminator() &&
+         division.getLhs() == op.getBody()->getArgument(0) && division.getRhs() == op.getBody()->getArgument(1) &&
+         op.getBody()->getTerminator()->getOperand(0) == division.getResult();
+}
+
+void divideLast(SmallVectorImpl<Operation *> &group) {
+  auto second = llvm::find_if(llvm::drop_begin(group), [](Operation *op) {
+    return linalg::isaContractionOpInterface(cast<linalg::LinalgOp>(op));
+  });
+  auto product = cast<linalg::LinalgOp>(*second);
+  auto division = product.getDpsInputs()[0].getDefiningOp<linalg::GenericOp>();
+  auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  Type type = product->getResult(0).getType();
+  if (!dividesRows(division) || !division->hasOneUse() || !fill ||
+      !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
+      getElementTypeOrSelf(type) != getElementTypeOrSelf(division.getResult(0).getType()))
+    return;
+  OpBuilder b(product);
+  Location loc = division.getLoc();
+  Value empty = tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, product.getDpsInits()[0]),
+                                        getElementTypeOrSelf(type));
+  b.setInsertionPointAfter(product);
+  const unsigned loops = cast<RankedTensorType>(type).getRank();
+  AffineMap all = b.getMultiDimIdentityMap(loops);
+  auto last = linalg::GenericOp::create(b, loc, type, ValueRange{product->getResult(0), division.getInputs()[1]}, empty,
+                                        {all, all.getMajorSubMap(loops - 1), all},
+                                        SmallVector<utils::IteratorType>(loops, utils::IteratorType::parallel),
+                                        [](OpBuilder &inner, Location at, ValueRange args) {
+                                          Value result = arith::DivFOp::create(inner, at, args[0], args[1]);
+                                          linalg::YieldOp::create(inner, at, result);
+                                        });
+  product->getResult(0).replaceAllUsesExcept(last.getResult(0), last);
+  product->setOperand(0, division.getInputs()[0]);
+  group.insert(second + 1, last);
+  llvm::erase(group, division.getOperation());
+  division.erase();
 }
 
 } // namespace kiln::Flow

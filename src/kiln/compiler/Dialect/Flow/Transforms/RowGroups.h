@@ -15,6 +15,16 @@ mlir::Operation *findFirstUser(llvm::ArrayRef<mlir::Operation *> group);
 // compute all of the group for them, without another one's help.
 bool canJoinRows(mlir::Operation *user, llvm::ArrayRef<mlir::Operation *> group);
 
+// The operations of a dispatch that keeps some rows of a product in a worker's memory: what is computed of each row,
+// with reductions among it as in a softmax, the product of these rows with another tensor, and what is computed of its
+// result. In their order; none where `root` starts no such chain, something else uses a part of it, or a row takes more
+// than `mostBytes`.
+llvm::SmallVector<mlir::Operation *> findProductsOfRows(mlir::Operation *root, int64_t mostBytes);
+
+// Where the rows that the second product reads are divided by a number of each row, divides its result instead, which
+// is shorter.
+void divideLast(llvm::SmallVectorImpl<mlir::Operation *> &productsOfRows);
+
 } // namespace kiln::Flow
 
 #endif // KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_ROWGROUPS_H

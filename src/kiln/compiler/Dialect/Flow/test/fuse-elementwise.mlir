@@ -317,3 +317,45 @@ util.func public @reshaped_behind(%x: tensor<4x16xf32>, %w: tensor<16x8xf32>, %b
   } -> tensor<1x4x8xf32>
   util.return %r : tensor<1x4x8xf32>
 }
+
+// What is broadcast has no dimension for it. One for a loop of one turn stays beside that of the next loop, with which it may
+// become one, and where a reduction's own loop is known by the input alone.
+// CHECK-LABEL: func @broadcast_dims(
+// CHECK: %[[A:.+]] = tensor.collapse_shape %arg1 {{\[}}[0], [1, 2]] : tensor<1x8x1xf32> into tensor<1x8xf32>
+// CHECK: %[[B:.+]] = tensor.collapse_shape %arg2 [] : tensor<1x1x1xf32> into tensor<f32>
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[A]], %[[B]] : tensor<1x8x4xf32>, tensor<1x8xf32>, tensor<f32>)
+func.func @broadcast_dims(%x: tensor<1x8x4xf32>, %a: tensor<1x8x1xf32>, %b: tensor<1x1x1xf32>) -> tensor<1x8x4xf32> {
+  %e = tensor.empty() : tensor<1x8x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, c, w) -> (n, c, w)>, affine_map<(n, c, w) -> (n, c, 0)>, affine_map<(n, c, w) -> (0, 0, 0)>, affine_map<(n, c, w) -> (n, c, w)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %a, %b : tensor<1x8x4xf32>, tensor<1x8x1xf32>, tensor<1x1x1xf32>) outs(%e : tensor<1x8x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %0, %s : f32
+    linalg.yield %1 : f32
+  } -> tensor<1x8x4xf32>
+  return %r : tensor<1x8x4xf32>
+}
+
+// CHECK-LABEL: func.func @window_of_one(
+// CHECK: tensor.collapse_shape %arg1 {{\[}}[0, 1]] : tensor<1x1xf32> into tensor<1xf32>
+func.func @window_of_one(%x: tensor<5xf32>, %window: tensor<1x1xf32>) -> tensor<5xf32> {
+  %e = tensor.empty() : tensor<5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(w, k) -> (w + k)>, affine_map<(w, k) -> (0, k)>, affine_map<(w, k) -> (w)>], iterator_types = ["parallel", "reduction"]} ins(%x, %window : tensor<5xf32>, tensor<1x1xf32>) outs(%e : tensor<5xf32>) {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %0, %out : f32
+    linalg.yield %1 : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// CHECK-LABEL: func.func @channels_last(
+// CHECK: tensor.collapse_shape %arg1 {{\[}}[0, 1]] : tensor<1x8xf32> into tensor<8xf32>
+func.func @channels_last(%x: tensor<1x4x8xf32>, %a: tensor<1x8xf32>) -> tensor<1x4x8xf32> {
+  %e = tensor.empty() : tensor<1x4x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, w, c) -> (n, w, c)>, affine_map<(n, w, c) -> (n, c)>, affine_map<(n, w, c) -> (n, w, c)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %a : tensor<1x4x8xf32>, tensor<1x8xf32>) outs(%e : tensor<1x4x8xf32>) {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}

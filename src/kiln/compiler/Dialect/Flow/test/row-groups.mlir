@@ -1,5 +1,8 @@
 // What reduces rows and goes on with the same rows is one dispatch.
 // RUN: kiln-opt %s --kiln-flow-fuse-elementwise --kiln-flow-form-dispatches | FileCheck %s
+// RUN: kiln-opt %s --kiln-flow-form-dispatches --kiln-hal-target-backends=llvm-cpu --kiln-llvmcpu-target-cpu=haswell | FileCheck %s --check-prefix=KEPT
+// RUN: kiln-opt %s --kiln-flow-form-dispatches --kiln-hal-target-backends=llvm-cpu --kiln-llvmcpu-target-cpu=haswell \
+// RUN:   --kiln-llvmcpu-reassociate-fp-reductions=false | FileCheck %s --check-prefix=STRICT
 
 #elements = affine_map<(r, c) -> (r, c)>
 #rows = affine_map<(r, c) -> (r)>
@@ -221,4 +224,79 @@ util.func @too_much_of_a_row(%x: tensor<64x524288xf64>, %start: tensor<64xf64>, 
     linalg.yield %d : f64
   } -> tensor<64x524288xf64>
   util.return %difference, %exp, %more : tensor<64x524288xf64>, tensor<64x524288xf64>, tensor<64x524288xf64>
+}
+
+// Scores, what a softmax makes of them, and the values that they weigh: tests/compile/attention.test has the spellings. The
+// result is divided, not each weight, if sums may be reassociated.
+// KEPT-LABEL: util.func @attention
+// KEPT: flow.dispatch.region
+// KEPT-NOT: flow.dispatch.region
+// KEPT: linalg.batch_matmul
+// KEPT: arith.maximumf
+// KEPT: math.exp
+// KEPT: arith.addf
+// KEPT: linalg.batch_matmul
+// KEPT: arith.divf
+// KEPT: flow.return
+// KEPT-NOT: flow.dispatch.region
+// KEPT-LABEL: util.func @layers
+// KEPT-COUNT-3: flow.dispatch.region
+// STRICT-LABEL: util.func @attention
+// STRICT: arith.divf
+// STRICT: linalg.batch_matmul
+// STRICT-LABEL: util.func @layers
+#scores = affine_map<(b, m, n) -> (b, m, n)>
+#score_rows = affine_map<(b, m, n) -> (b, m)>
+util.func @attention(%q: tensor<2x64x32xf32>, %k: tensor<2x32x64xf32>, %v: tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %es = tensor.empty() : tensor<2x64x64xf32>
+  %er = tensor.empty() : tensor<2x64xf32>
+  %eo = tensor.empty() : tensor<2x64x32xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %fm = linalg.fill ins(%low : f32) outs(%er : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %fr = linalg.fill ins(%zero : f32) outs(%er : tensor<2x64xf32>) -> tensor<2x64xf32>
+  %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<2x64x32xf32>) -> tensor<2x64x32xf32>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<2x64x32xf32>, tensor<2x32x64xf32>) outs(%fs : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %most = linalg.generic {indexing_maps = [#scores, #score_rows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%s : tensor<2x64x64xf32>) outs(%fm : tensor<2x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x64xf32>
+  %e = linalg.generic {indexing_maps = [#scores, #score_rows, #scores], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s, %most : tensor<2x64x64xf32>, tensor<2x64xf32>) outs(%es : tensor<2x64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.subf %a, %b : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x64x64xf32>
+  %sum = linalg.generic {indexing_maps = [#scores, #score_rows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%e : tensor<2x64x64xf32>) outs(%fr : tensor<2x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x64xf32>
+  %w = linalg.generic {indexing_maps = [#scores, #score_rows, #scores], iterator_types = ["parallel", "parallel", "parallel"]} ins(%e, %sum : tensor<2x64x64xf32>, tensor<2x64xf32>) outs(%es : tensor<2x64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x64x64xf32>
+  %r = linalg.batch_matmul ins(%w, %v : tensor<2x64x64xf32>, tensor<2x64x32xf32>) outs(%fo : tensor<2x64x32xf32>) -> tensor<2x64x32xf32>
+  util.return %r : tensor<2x64x32xf32>
+}
+
+// Two layers with a gate between them, and another product that has the same gate, stay apart.
+util.func @layers(%x: tensor<64x32xf32>, %up: tensor<32x64xf32>, %gate: tensor<32x64xf32>, %down: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %a = linalg.matmul ins(%x, %up : tensor<64x32xf32>, tensor<32x64xf32>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %b = linalg.matmul ins(%x, %gate : tensor<64x32xf32>, tensor<32x64xf32>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.mulf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %e1 = tensor.empty() : tensor<64x32xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %d = linalg.matmul ins(%c, %down : tensor<64x64xf32>, tensor<64x32xf32>) outs(%f1 : tensor<64x32xf32>) -> tensor<64x32xf32>
+  util.return %d : tensor<64x32xf32>
 }

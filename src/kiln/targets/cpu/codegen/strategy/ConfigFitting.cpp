@@ -26,6 +26,9 @@ static constexpr Parallelism parallelism[] = {{16, 1e6}, {64, 4e6}};
 // So many rows share a panel of columns, and a block of them stays in a core's own cache.
 static constexpr int64_t rowsOfPanel = 256;
 
+// So many rows of scores use what is loaded, and laid out in panels, for them.
+static constexpr int64_t rowsOfScores = 64;
+
 namespace {
 // The loops of a root by their part in a configuration.
 struct Problem {
@@ -170,6 +173,24 @@ static int64_t bytesBeside(const DispatchRoot &root) {
   return bytes;
 }
 
+// The bytes that a dispatch of two products keeps of each row: all that is not as long as a row of the second one's
+// result. 0 for other dispatches.
+static int64_t bytesOfScores(const DispatchRoot &root) {
+  auto op = dyn_cast<linalg::LinalgOp>(TilingInterface(root.op).getOperation());
+  if (!op || op.getNumReductionLoops() == 0 || op.getNumDpsInputs() == 0)
+    return 0;
+  Operation *producer = op.getDpsInputs()[0].getDefiningOp();
+  if (!isa_and_nonnull<linalg::LinalgOp>(producer) || isa<linalg::FillOp>(producer))
+    return 0;
+  auto scores = cast<ShapedType>(op.getDpsInputs()[0].getType());
+  int64_t bytes = 0;
+  for (auto other : op->getBlock()->getOps<linalg::LinalgOp>())
+    if (auto type = dyn_cast<ShapedType>(other->getResult(0).getType());
+        type && !isa<linalg::FillOp>(other) && type.getShape() == scores.getShape())
+      bytes += bytesOfElement(type.getElementType()) * known(scores.getShape().back());
+  return bytes;
+}
+
 // Whether each element of the result comes from elements that lie side by side, so that no vector holds several
 // results.
 static bool reducesRows(TilingInterface op) {
@@ -223,6 +244,13 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
   if (root.strategy == "contraction") {
     TileConfig config = fitContraction(base, problem, lanes, target.vectorRegisters);
     limitKept(config, problem, bytesBeside(root));
+    // Rows that are computed once, for all columns.
+    if (const int64_t bytes = bytesOfScores(root); bytes != 0) {
+      config.n = known(problem.n);
+      config.packB = false; // would take as long as some of the rows
+      config.m = shareEvenly(problem.inner, std::clamp<int64_t>(keptBytes / 2 / bytes, config.rows, rowsOfScores),
+                             std::max<int64_t>(1, config.rows));
+    }
     return config;
   }
   // So few rows, taken as many at a time as a vector has lanes, would leave workers without any.

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# Writes attention as programs spell it, a function for each spelling, and near misses, which are no single dispatch: --list prints the
+# functions with their inputs and whether one dispatch is expected.
+import sys
+
+
+def generic(maps, kinds, ins, outs, body, result):
+    names = ", ".join(name for name, _ in ins)
+    types = ", ".join(kind for _, kind in ins)
+    loops = ", ".join(f'"{kind}"' for kind in kinds)
+    maps = ", ".join(f"affine_map<{one}>" for one in maps)
+    inputs = f"ins({names} : {types}) " if ins else ""
+    return f"linalg.generic {{indexing_maps = [{maps}], iterator_types = [{loops}]}} {inputs}outs({outs} : {result}) {{\n{body}\n  }} -> {result}"
+
+
+class Spelling:
+    def __init__(self, name, heads=4, rows=40, keys=48, depth=32, groups=1, scale="scores", mask=None, transposed=False, isOne=True, keepsWeights=False,
+                 extentsOfCall=False, maskByIndex=False, batch=None):
+        self.__dict__.update(locals())
+
+    def tensor(self, *extents):
+        lead = [self.batch] if self.batch else []
+        return "tensor<" + "".join(f"{extent}x" for extent in lead + list(extents)) + "f32>"
+
+    def inputs(self):
+        key = (self.keys, self.depth) if self.transposed else (self.depth, self.keys)
+        result = [(self.heads, self.rows, self.depth), (self.heads // self.groups, *key), (self.heads // self.groups, self.keys, self.depth)]
+        if self.batch:
+            result = [(self.batch, *shape) for shape in result]
+        if self.mask == "added":
+            result.append((self.rows, self.keys))
+        return result
+
+    def text(self):
+        rows = "?" if self.extentsOfCall else self.rows
+        query, keys, values = self.tensor(self.heads, rows, self.depth), self.tensor(*self.inputs()[1][-3:]), self.tensor(*self.inputs()[2][-3:])
+        score, row, result = self.tensor(self.heads, rows, self.keys), self.tensor(self.heads, rows), self.tensor(self.heads, rows, self.depth)
+        b = "z, " if self.batch else ""
+        lead = ["parallel"] * (2 if self.batch else 1)
+        loops = f"({b}h, m, n)"
+        identity, ofRow = f"{loops} -> {loops}", f"{loops} -> ({b}h, m)"
+        elementwise, reduced = lead + ["parallel"] * 2, lead + ["parallel", "reduction"]
+        arguments = [("%q", query), ("%k", keys), ("%v", values)] + ([("%mask", f"tensor<{self.rows}x{self.keys}xf32>")] if self.mask == "added" else [])
+        results = f"({result}, {score})" if self.keepsWeights else result
+        dynamic = "%rows" if self.extentsOfCall else ""
+        lines = [f"func.func @{self.name}(" + ", ".join(f"{name}: {kind}" for name, kind in arguments) + f") -> {results} {{",
+                 "%zero = arith.constant 0.0 : f32", "%low = arith.constant 0xFF800000 : f32", "%scale = arith.constant 0.25 : f32"]
+        if self.extentsOfCall:
+            lines += [f"%one = arith.constant {2 if self.batch else 1} : index", f"%rows = tensor.dim %q, %one : {query}"]
+        lines += [f"%es = tensor.empty({dynamic}) : {score}", f"%er = tensor.empty({dynamic}) : {row}", f"%eo = tensor.empty({dynamic}) : {result}"]
+        for name, value, empty, kind in (("%fs", "%zero", "%es", score), ("%fm", "%low", "%er", row), ("%fr", "%zero", "%er", row), ("%fo", "%zero", "%eo", result)):
+            lines.append(f"{name} = linalg.fill ins({value} : f32) outs({empty} : {kind}) -> {kind}")
+        multiply = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.mulf %a, %b : f32\n    %s = arith.addf %o, %p : f32\n    linalg.yield %s : f32"
+        scaling = "  ^bb0(%a: f32, %o: f32):\n    %p = arith.mulf %a, %scale : f32\n    linalg.yield %p : f32"
+        source = "%q"
+        if self.scale == "query":
+            lines += [f"%eq = tensor.empty({dynamic}) : {query}", "%qs = " + generic([identity, identity], elementwise, [("%q", query)], "%eq", scaling, query)]
+            source = "%qs"
+        head = f"h floordiv {self.groups}" if self.groups > 1 else "h"
+        way = f"({b}h, m, n, d)"
+        if self.groups > 1:  # the heads of a group are a loop of their own
+            way, apart = f"({b}g, j, m, n, d)", self.heads // self.groups
+            grouped = [self.tensor(apart, self.groups, rows, extent) for extent in (self.depth, self.keys)]
+            groups = "[[0, 1], [2], [3]]"
+            lines.append(f"%qg = tensor.expand_shape {source} {groups} output_shape [{apart}, {self.groups}, {rows}, {self.depth}] : {query} into {grouped[0]}")
+            lines += [f"%eg = tensor.empty() : {grouped[1]}", f"%fg = linalg.fill ins(%zero : f32) outs(%eg : {grouped[1]}) -> {grouped[1]}"]
+            lines.append("%sg = " + generic([f"{way} -> (g, j, m, d)", f"{way} -> (g, d, n)", f"{way} -> (g, j, m, n)"], ["parallel"] * 4 + ["reduction"],
+                                            [("%qg", grouped[0]), ("%k", keys)], "%fg", multiply, grouped[1]))
+            lines.append(f"%s0 = tensor.collapse_shape %sg {groups} : {grouped[1]} into {score}")
+        else:
+            key = f"{way} -> ({b}h, n, d)" if self.transposed else f"{way} -> ({b}h, d, n)"
+            lines.append("%s0 = " + generic([f"{way} -> ({b}h, m, d)", key, f"{way} -> ({b}h, m, n)"], lead + ["parallel"] * 2 + ["reduction"],
+                                            [(source, query), ("%k", keys)], "%fs", multiply, score))
+        scores = "%s0"
+        if self.scale == "scores":
+            lines.append("%s1 = " + generic([identity, identity], elementwise, [(scores, score)], "%es", scaling, score))
+            scores = "%s1"
+        if self.mask == "added":
+            body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.addf %a, %b : f32\n    linalg.yield %p : f32"
+            lines.append("%s2 = " + generic([identity, f"{loops} -> (m, n)", identity], elementwise, [(scores, score), ("%mask", arguments[3][1])], "%es", body, score))
+            scores = "%s2"
+        if self.mask == "causal":
+            first = 2 if self.batch else 1
+            body = (f"  ^bb0(%a: f32, %o: f32):\n    %i = linalg.index {first} : index\n    %j = linalg.index {first + 1} : index\n"
+                    "    %seen = arith.cmpi ule, %j, %i : index\n    %p = arith.select %seen, %a, %low : f32\n    linalg.yield %p : f32")
+            lines.append("%s2 = " + generic([identity, identity], elementwise, [(scores, score)], "%es", body, score))
+            scores = "%s2"
+        fold = "  ^bb0(%a: f32, %o: f32):\n    %p = {} %a, %o : f32\n    linalg.yield %p : f32".format
+        lines.append("%most = " + generic([identity, ofRow], reduced, [(scores, score)], "%fm", fold("arith.maximumf"), row))
+        body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.subf %a, %b : f32\n    %x = math.exp %p : f32\n    linalg.yield %x : f32"
+        lines.append("%e = " + generic([identity, ofRow, identity], elementwise, [(scores, score), ("%most", row)], "%es", body, score))
+        lines.append("%sum = " + generic([identity, ofRow], reduced, [("%e", score)], "%fr", fold("arith.addf"), row))
+        body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.divf %a, %b : f32\n    linalg.yield %p : f32"
+        lines.append("%w = " + generic([identity, ofRow, identity], elementwise, [("%e", score), ("%sum", row)], "%es", body, score))
+        if self.groups > 1:
+            lines.append(f"%wg = tensor.expand_shape %w {groups} output_shape [{apart}, {self.groups}, {rows}, {self.keys}] : {score} into {grouped[1]}")
+            lines += [f"%eh = tensor.empty() : {grouped[0]}", f"%fh = linalg.fill ins(%zero : f32) outs(%eh : {grouped[0]}) -> {grouped[0]}"]
+            way = "(g, j, m, d, n)"
+            lines.append("%rg = " + generic([f"{way} -> (g, j, m, n)", f"{way} -> (g, n, d)", f"{way} -> (g, j, m, d)"], ["parallel"] * 4 + ["reduction"],
+                                            [("%wg", grouped[1]), ("%v", values)], "%fh", multiply, grouped[0]))
+            lines.append(f"%r = tensor.collapse_shape %rg {groups} : {grouped[0]} into {result}")
+        else:
+            way = f"({b}h, m, d, n)"
+            lines.append("%r = " + generic([f"{way} -> ({b}h, m, n)", f"{way} -> ({b}h, n, d)", f"{way} -> ({b}h, m, d)"], lead + ["parallel"] * 2 + ["reduction"],
+                                           [("%w", score), ("%v", values)], "%fo", multiply, result))
+        lines.append(f"return %r, %w : {result}, {score}" if self.keepsWeights else f"return %r : {result}")
+        return "\n  ".join(lines) + "\n}\n"
+
+
+SPELLINGS = [
+    Spelling("after"), Spelling("before", scale="query"), Spelling("unscaled", scale=None), Spelling("odd", rows=37, keys=53, depth=19),
+    Spelling("masked", mask="added"), Spelling("keys_as_rows", transposed=True), Spelling("one_batch", batch=1), Spelling("batches", batch=3, heads=2),
+    Spelling("any_rows", extentsOfCall=True),
+    # Near misses.
+    Spelling("grouped", groups=2, isOne=False),
+    Spelling("causal", mask="causal", isOne=False), Spelling("weights_too", keepsWeights=True, isOne=False), Spelling("few_rows", rows=3, isOne=False),
+    Spelling("deep", depth=160, isOne=False), Spelling("long", heads=1, rows=9, keys=20000, isOne=False),
+]
+
+if __name__ == "__main__":
+    for spelling in SPELLINGS:
+        if sys.argv[1:] == ["--list"]:
+            print(spelling.name, "one" if spelling.isOne else "several", *("x".join(map(str, shape)) for shape in spelling.inputs()))
+        else:
+            print(spelling.text())
