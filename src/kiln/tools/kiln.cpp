@@ -29,6 +29,7 @@ constexpr Verb kVerbs[] = {
     {"run", "kiln-run-module", "call a function of a module"},
     {"run-mlir", "kiln-run-mlir", "compile and run in one"},
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
+    {"bench-model", "kiln-bench-model", "time a model against other runtimes"},
     {"check", "kiln-check-module", "run the tests of a module"},
     {"dump", "kiln-dump-module", "show what is in a module"},
     {"create-parameters", "kiln-create-parameters", "write an archive of values"},

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""A runtime that `kiln bench-model` compares Kiln with: loads a model, and answers one line of JSON with another.
+
+    {"do": "load", "model": FILE, "inputs": [FILE.npy, ...], "threads": N}
+                                      -> {"ok": true, "version": "1.32", "load_s": 0.2, "compile_s": 0}
+    {"do": "call", "outputs": FOLDER} -> {"ok": true, "outputs": [FILE.npy, ...]}
+    {"do": "time", "seconds": S}      -> {"ok": true, "ms": [...]}: of calls one after the other
+
+What fails gives {"ok": false, "why": "..."}. One class for each runtime; `call` takes the inputs as they are and gives the outputs as arrays."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+MIN_CALLS = 3
+
+
+class OnnxRuntime:
+    def __init__(self, model, inputs, threads):
+        import onnxruntime
+        self.version = onnxruntime.__version__
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = threads
+        settings.inter_op_num_threads = 1
+        settings.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+        names = [put.name for put in self.session.get_inputs()]
+        if len(names) != len(inputs):
+            raise ValueError(f"the model takes {len(names)} inputs, and there are {len(inputs)}")
+        self.feeds = dict(zip(names, inputs))
+
+    def call(self):
+        return self.session.run(None, self.feeds)
+
+
+class OpenVino:
+    def __init__(self, model, inputs, threads):
+        import openvino
+        self.version = openvino.__version__.split("-")[0]
+        core = openvino.Core()
+        network = core.read_model(model)
+        network.reshape({put: list(value.shape) for put, value in zip(network.inputs, inputs)})
+        hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
+        self.request = core.compile_model(network, "CPU", hints).create_infer_request()
+        self.inputs = inputs
+        for place, value in enumerate(inputs):
+            self.request.set_input_tensor(place, openvino.Tensor(value, shared_memory=True))
+        self.count = len(network.outputs)
+
+    def call(self):
+        self.request.infer()
+        return [self.request.get_output_tensor(place).data for place in range(self.count)]
+
+
+class Torch:
+    """A program of torch.export (.pt2): the model's own, or the one beside it, model.pt2 beside model.onnx."""
+    compiles = False
+
+    def __init__(self, model, inputs, threads):
+        import torch
+        self.torch, self.version = torch, torch.__version__.split("+")[0]
+        torch.set_num_threads(threads)
+        program = os.path.splitext(model)[0] + ".pt2"
+        if not os.path.exists(program):
+            raise ValueError(f"PyTorch runs what torch.export.save wrote, and there is no '{program}'")
+        self.module = torch.export.load(program).module()
+        self.inputs = [torch.from_numpy(value) for value in inputs]
+        self.compile_s = 0.0
+        if self.compiles:
+            began = time.monotonic()
+            self.module = torch.compile(self.module)
+            self.call()
+            self.compile_s = time.monotonic() - began
+
+    def call(self):
+        with self.torch.inference_mode():
+            result = self.module(*self.inputs)
+        values = result.values() if hasattr(result, "values") else result if isinstance(result, (list, tuple)) else [result]
+        return [value.numpy() for value in values]
+
+
+class TorchCompile(Torch):
+    compiles = True
+
+
+class Iree:
+    def __init__(self, model, inputs, threads):
+        import iree.compiler
+        import iree.runtime
+        from importlib.metadata import version
+        self.version = version("iree-base-compiler")
+        with tempfile.TemporaryDirectory() as folder:
+            source = model
+            began = time.monotonic()
+            if model.endswith(".onnx"):
+                source = os.path.join(folder, "model.mlir")
+                run([sys.executable, "-m", "iree.compiler.tools.import_onnx", model, "--opset-version", "17", "-o", source])
+            program = os.path.join(folder, "model.vmfb")
+            run([sys.executable, "-m", "iree.compiler.tools.scripts.iree_compile", source, "-o", program, "--iree-hal-target-backends=llvm-cpu",
+                 "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3", "--iree-opt-data-tiling"])
+            self.compile_s = time.monotonic() - began
+            iree.runtime.flags.parse_flags(f"--task_topology_max_group_count={threads}")
+            config = iree.runtime.Config("local-sync" if threads == 1 else "local-task")
+            module = iree.runtime.VmModule.copy_buffer(config.vm_instance, open(program, "rb").read())
+        functions = [name for name in module.function_names if not name.startswith("__") and not name.endswith("$async")]
+        loaded = iree.runtime.load_vm_module(module, config)
+        self.function = getattr(loaded, functions[0])
+        self.inputs = [iree.runtime.asdevicearray(config.device, value) for value in inputs]
+
+    def call(self):
+        result = self.function(*self.inputs)
+        return [value.to_host() for value in (result if isinstance(result, (list, tuple)) else [result])]
+
+
+RUNTIMES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "torch": Torch, "torch-compile": TorchCompile, "iree": Iree}
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.strip().splitlines() if "error" in line.lower()] or done.stderr.strip().splitlines()
+        raise RuntimeError(lines[0][:300] if lines else f"{command[2]} ended with {done.returncode}")
+
+
+def serve(name):
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints is no answer
+    runtime = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            import numpy
+            if request["do"] == "load":
+                inputs = [numpy.load(path) for path in request["inputs"]]
+                began = time.monotonic()
+                runtime = RUNTIMES[name](request["model"], inputs, request["threads"])
+                spent, compiling = time.monotonic() - began, getattr(runtime, "compile_s", 0.0)
+                answer = {"version": runtime.version, "load_s": spent - compiling, "compile_s": compiling}
+            elif request["do"] == "call":
+                paths = []
+                for place, value in enumerate(runtime.call()):
+                    paths.append(os.path.join(request["outputs"], f"{name}.{place}.npy"))
+                    numpy.save(paths[-1], numpy.asarray(value))
+                answer = {"outputs": paths}
+            else:
+                times, began = [], time.monotonic()
+                while len(times) < MIN_CALLS or time.monotonic() - began < request["seconds"]:
+                    start = time.perf_counter_ns()
+                    runtime.call()
+                    times.append((time.perf_counter_ns() - start) / 1e6)
+                answer = {"ms": times}
+            answer["ok"] = True
+        except ImportError as error:
+            answer = {"ok": False, "why": f"{error}; install it for the Python of --peers-dir, which is {sys.executable}"}
+        except Exception as error:  # whatever a library throws, the next line can be asked
+            answer = {"ok": False, "why": f"{type(error).__name__}: {error}".replace("\n", " ")[:400]}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in RUNTIMES:
+        sys.exit(__doc__ + "\n\n    kiln_model_worker.py " + "|".join(RUNTIMES))
+    serve(sys.argv[1])
