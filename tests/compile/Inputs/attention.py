@@ -15,12 +15,12 @@ def generic(maps, kinds, ins, outs, body, result):
 
 class Spelling:
     def __init__(self, name, heads=4, rows=40, keys=48, depth=32, groups=1, scale="scores", mask=None, transposed=False, isOne=True, keepsWeights=False,
-                 extentsOfCall=False, maskByIndex=False, batch=None):
+                 extentsOfCall=False, batch=None, element="f32"):
         self.__dict__.update(locals())
 
     def tensor(self, *extents):
         lead = [self.batch] if self.batch else []
-        return "tensor<" + "".join(f"{extent}x" for extent in lead + list(extents)) + "f32>"
+        return "tensor<" + "".join(f"{extent}x" for extent in lead + list(extents)) + f"{self.element}>"
 
     def inputs(self):
         key = (self.keys, self.depth) if self.transposed else (self.depth, self.keys)
@@ -104,7 +104,8 @@ class Spelling:
             lines.append("%r = " + generic([f"{way} -> ({b}h, m, n)", f"{way} -> ({b}h, n, d)", f"{way} -> ({b}h, m, d)"], lead + ["parallel"] * 2 + ["reduction"],
                                            [("%w", score), ("%v", values)], "%fo", multiply, result))
         lines.append(f"return %r, %w : {result}, {score}" if self.keepsWeights else f"return %r : {result}")
-        return "\n  ".join(lines) + "\n}\n"
+        low = {"f32": "0xFF800000", "f16": "0xFC00"}[self.element]
+        return ("\n  ".join(lines) + "\n}\n").replace(": f32", f": {self.element}").replace("0xFF800000", low)
 
 
 SPELLINGS = [
@@ -123,3 +124,5 @@ if __name__ == "__main__":
             print(spelling.name, "one" if spelling.isOne else "several", *("x".join(map(str, shape)) for shape in spelling.inputs()))
         else:
             print(spelling.text())
+    if sys.argv[1:] != ["--list"]:
+        print(Spelling("halves", keys=1024, element="f16").text())

@@ -128,3 +128,21 @@ func.func @signal(%x: tensor<1x16x50xf32>) -> tensor<1x24x48xf32> {
   %c = linalg.conv_1d_ncw_fcw ins(%x, %line : tensor<1x16x50xf32>, tensor<24x16x3xf32>) outs(%f : tensor<1x24x48xf32>) -> tensor<1x24x48xf32>
   return %c : tensor<1x24x48xf32>
 }
+
+// A pool whose padding is of extents that only the call knows.
+func.func @pool_of_call(%x: tensor<?x4x9x?xf32>) -> tensor<?x4x9x?xf32> {
+  %low = arith.constant -3.0e38 : f32
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %low : f32
+  } : tensor<?x4x9x?xf32> to tensor<?x4x11x?xf32>
+  %w = tensor.empty() : tensor<3x3xf32>
+  %n = tensor.dim %x, %c0 : tensor<?x4x9x?xf32>
+  %m = tensor.dim %x, %c3 : tensor<?x4x9x?xf32>
+  %e = tensor.empty(%n, %m) : tensor<?x4x9x?xf32>
+  %f = linalg.fill ins(%low : f32) outs(%e : tensor<?x4x9x?xf32>) -> tensor<?x4x9x?xf32>
+  %r = linalg.pooling_nchw_max ins(%padded, %w : tensor<?x4x11x?xf32>, tensor<3x3xf32>) outs(%f : tensor<?x4x9x?xf32>) -> tensor<?x4x9x?xf32>
+  return %r : tensor<?x4x9x?xf32>
+}

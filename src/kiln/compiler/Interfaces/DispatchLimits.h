@@ -25,7 +25,7 @@ struct DispatchLimits {
   int64_t panelBytes = 0;
   // Whether kernels read images best whose channels are beside each other.
   bool channelsLast = false;
-  // Whether a workgroup has memory of its own for what it pads, of any extent.
+  // Whether a workgroup has memory of its own for what it pads, of extents that are known.
   bool laysOutPadding = false;
   bool reassociates = false; // floats
   // What a workgroup may keep of a row of a product, for a product of what is computed of that: attention. 0: nothing.

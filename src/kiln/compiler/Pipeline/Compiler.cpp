@@ -139,6 +139,12 @@ void Compiler::registerPasses() const {
                     buildPhases(passes, shared, from, to);
                   });
   }
+  // Those of IREE's that users name in --iree-preprocessing-pass-pipeline.
+  addPipeline("kiln-preprocessing-transpose-convolution-pipeline",
+              "Lets the images of convolutions lie with their channels last, whatever the targets want.",
+              [this](OpPassManager &passes) { passes.addPass(Flow::createChannelsLastPass(shared, /*always=*/true)); });
+  addPipeline("kiln-preprocessing-pad-to-intrinsics", "Nothing: kernels pad the tiles that need it themselves.",
+              [](OpPassManager &) {});
   addPipeline("kiln-hal-configuration-pipeline", "Executables for each target, configured but not yet lowered.",
               [this](OpPassManager &passes) { buildHALConfigurationPipeline(passes, shared); });
 }

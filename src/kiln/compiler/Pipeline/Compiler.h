@@ -25,7 +25,7 @@ public:
   void registerPasses() const;
 
   // What to say of flags that were given, after parsing.
-  std::vector<std::string> notes() const { return foreign.notes(); }
+  std::vector<std::string> notes() const { return foreign.notes(shared.options); }
 
   CompilerContext &context() { return shared; }
   const CompilerContext &context() const { return shared; }

@@ -37,7 +37,7 @@ void ForeignSwitches::bind(OptionBinder &binder) {
               "Functions wait for their results, and the C API's submissions do not, whatever the model");
 }
 
-std::vector<std::string> ForeignSwitches::notes() const {
+std::vector<std::string> ForeignSwitches::notes(const CompilerOptions &options) const {
   std::vector<std::string> notes;
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i] != kSwitches[i].isDone)
@@ -46,6 +46,9 @@ std::vector<std::string> ForeignSwitches::notes() const {
   if (executionModel != "async-internal")
     notes.push_back("--kiln-execution-model=" + executionModel +
                     " has no effect: functions wait for their results, and submissions of the C API do not");
+  if (options.preprocessingPassPipeline.find("pad-to-intrinsics") != std::string::npos)
+    notes.push_back("the pass kiln-preprocessing-pad-to-intrinsics has no effect: kernels pad the tiles that need it "
+                    "themselves");
   return notes;
 }
 

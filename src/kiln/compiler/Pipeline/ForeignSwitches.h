@@ -2,6 +2,7 @@
 #ifndef KILN_COMPILER_PIPELINE_FOREIGNSWITCHES_H
 #define KILN_COMPILER_PIPELINE_FOREIGNSWITCHES_H
 
+#include "kiln/compiler/Interfaces/CompilerContext.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
 
 #include <deque>
@@ -14,7 +15,7 @@ class ForeignSwitches {
 public:
   void bind(OptionBinder &binder);
   // A sentence for each that was given and asks for something else than what is done.
-  std::vector<std::string> notes() const;
+  std::vector<std::string> notes(const CompilerOptions &options) const;
 
 private:
   std::deque<bool> values;

@@ -35,9 +35,14 @@ public:
   }
 
 private:
-  // The text is what kiln-opt takes: a list of passes, with builtin.module(...) around it or not.
+  // The text is what kiln-opt takes: a list of passes, with builtin.module(...) around it or not. Names of IREE's are
+  // those of Kiln's.
   LogicalResult parse(OpPassManager &pipeline, raw_ostream &errors) const {
-    StringRef text = StringRef(context->options.preprocessingPassPipeline).trim();
+    std::string named = context->options.preprocessingPassPipeline;
+    const StringRef foreign = "iree-", own = "kiln-";
+    for (size_t at = named.find(foreign); at != std::string::npos; at = named.find(foreign, at))
+      named.replace(at, foreign.size(), own);
+    StringRef text = StringRef(named).trim();
     if (text.consume_front("builtin.module("))
       text.consume_back(")");
     return parsePassPipeline(text, pipeline, errors);

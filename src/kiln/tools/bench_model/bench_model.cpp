@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <thread>
 
@@ -17,6 +18,7 @@
 #include "kiln/tools/bench_model/model_inputs.h"
 #include "kiln/tools/bench_model/model_report.h"
 #include "kiln/tools/compile_process.h"
+#include "kiln/tools/declaration.h"
 #include "kiln/tools/exhaustion.h"
 #include "kiln/tools/interrupts.h"
 #include "kiln/tools/peers_flag.h"
@@ -135,23 +137,23 @@ Result<double> differenceOf(const std::vector<std::string> &wanted, const std::v
     KILN_RETURN_IF_ERROR(reader.read("@" + wanted[i], read));
     KILN_RETURN_IF_ERROR(reader.read("@" + found[i], read));
     const auto *a = std::get_if<io::HostTensor>(&read[0]), *b = std::get_if<io::HostTensor>(&read[1]);
-    if (!a || !b || a->elementCount() != b->elementCount() || a->type() != b->type())
+    if (!a || !b || !std::ranges::equal(a->shape(), b->shape()) || a->type() != b->type())
       return std::nan("");
-    double largest = 0, difference = 0;
+    double largest = 0, difference = 0; // of finite elements
     const size_t bytes = hal::elementTypeByteSize(a->type());
     for (uint64_t element = 0; element < a->elementCount(); ++element) {
       const double x = io::elementAsDouble(a->type(), a->bytes().data() + element * bytes);
       const double y = io::elementAsDouble(b->type(), b->bytes().data() + element * bytes);
       if (std::isnan(x) != std::isnan(y))
         return std::nan("");
+      if (std::isfinite(x))
+        largest = std::max(largest, std::abs(x));
       if (std::isnan(x) || x == y)
         continue;
-      largest = std::max(largest, std::abs(x));
+      if (!std::isfinite(x) || !std::isfinite(y))
+        return std::numeric_limits<double>::infinity();
       difference = std::max(difference, std::abs(x - y));
     }
-    for (uint64_t element = 0; element < a->elementCount(); ++element)
-      if (double x = io::elementAsDouble(a->type(), a->bytes().data() + element * bytes); std::isfinite(x))
-        largest = std::max(largest, std::abs(x));
     worst = std::max(worst, difference == 0 ? 0 : difference / largest);
   }
   return worst;
@@ -194,6 +196,12 @@ private:
   Status open(const std::string &folder) {
     RuntimeFlags runtime = flags.runtime;
     threads = flags.threads ? flags.threads : std::max(1u, std::thread::hardware_concurrency());
+    if (!runtime.devices.empty() && runtime.devices.front() == "local-sync") {
+      if (flags.threads > 1)
+        return invalidArgument("--device=local-sync --threads={}: it has one thread; local-task has several",
+                               flags.threads);
+      threads = 1;
+    }
     device = runtime.devices.empty() ? (threads == 1 ? "local-sync" : "local-task") : runtime.devices.front();
     runtime.devices = {device};
     runtime.workers = flags.threads;
@@ -215,6 +223,7 @@ private:
     KILN_ASSIGN_OR_RETURN(inputs,
                           writeInputs(kiln->function(), flags.runtime.inputs, flags.seed, flags.largest, folder));
     KILN_RETURN_IF_ERROR(kiln->bind(inputs));
+    isDynamic = describeFunction(kiln->function()).find('?') != std::string::npos;
     entries.push_back({"kiln", "", std::move(kiln), {}, {}, {}});
     return openRivals();
   }
@@ -254,12 +263,17 @@ private:
     report.tokens = flags.tokens;
     report.tolerance = flags.tolerance;
     report.time = now();
+    report.isDynamic = isDynamic;
     for (const std::string &path : inputs) {
       io::InputReader reader;
       std::vector<io::Input> read;
       if (reader.read("@" + path, read).ok())
-        if (const auto *tensor = std::get_if<io::HostTensor>(&read.front()))
+        if (const auto *tensor = std::get_if<io::HostTensor>(&read.front())) {
           report.inputs += (report.inputs.empty() ? "" : ", ") + tensor->typeText();
+          const std::string type(hal::elementTypeName(tensor->type()));
+          if (report.types.find(type) == std::string::npos)
+            report.types += (report.types.empty() ? "" : "+") + type;
+        }
     }
   }
 
@@ -373,6 +387,7 @@ private:
   const BenchModelFlags &flags;
   std::string model, device;
   uint32_t threads = 1;
+  bool isDynamic = false;
   std::vector<std::string> inputs;
   std::vector<Entry> entries;
 };

@@ -1,6 +1,7 @@
 #include "kiln/tools/bench_model/model_report.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "fmt/format.h"
 #include "kiln/base/wrap_text.h"
@@ -82,14 +83,13 @@ std::string ModelReport::csv(bool withHeader) const {
     const bool isMeasured = row.failure.empty();
     const auto number = [&](double value) { return isMeasured ? fmt::format("{:.6g}", value) : std::string(); };
     const bool hasTorch = isMeasured && torch != rows.end() && torch->failure.empty();
-    const std::string type = inputs.substr(inputs.find_last_of('x') + 1);
     const std::vector<std::string> fields = {model,
                                              std::to_string(batch),
                                              row.engine,
                                              dialectOf(model),
                                              device,
-                                             "static",
-                                             type,
+                                             isDynamic ? "dynamic" : "static",
+                                             types,
                                              number(1e3 / row.milliseconds),
                                              number(row.milliseconds),
                                              hasTorch ? number(torch->milliseconds / row.milliseconds) : "N/A",
@@ -138,7 +138,10 @@ std::string ModelReport::json() const {
       if (tokens > 0)
         line["tokens_per_second"] = tokens * 1e3 / row.milliseconds;
       if (row.difference) {
-        line["differs_by"] = *row.difference;
+        if (std::isfinite(*row.difference))
+          line["differs_by"] = *row.difference;
+        else // which JSON has no number for
+          line["differs_by"] = std::isnan(*row.difference) ? "nan" : "inf";
         line["differs_from"] = reference;
         line["agrees"] = !differs(row);
       }

@@ -24,6 +24,8 @@ struct ModelRow {
 
 struct ModelReport {
   std::string model, device, inputs; // "1x3x224x224xf32, ..."
+  std::string types;                 // of the inputs: "i64+f32"
+  bool isDynamic = false;            // the call decides extents
   uint32_t threads = 0;
   uint32_t rounds = 0;
   uint64_t batch = 1;

@@ -577,13 +577,14 @@ private:
 
 class ChannelsLastPass : public impl::ChannelsLastPassBase<ChannelsLastPass> {
 public:
-  explicit ChannelsLastPass(const CompilerContext &context) : context(&context) {}
+  ChannelsLastPass(const CompilerContext &context, bool isAlways) : context(&context) { always = isAlways; }
+  ChannelsLastPass(const ChannelsLastPass &other) : ChannelsLastPassBase(other), context(other.context) {}
 
   void runOnOperation() override {
     FailureOr<DispatchLimits> limits = context->dispatchLimits(getOperation().getLoc());
     if (failed(limits))
       return signalPassFailure();
-    if (!limits->channelsLast || !context->options.channelsLast)
+    if (!always && (!limits->channelsLast || !context->options.channelsLast))
       return;
     for (Operation &op : *getOperation().getBody())
       if (isa<FunctionOpInterface>(op))
@@ -595,8 +596,8 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> createChannelsLastPass(const CompilerContext &context) {
-  return std::make_unique<ChannelsLastPass>(context);
+std::unique_ptr<Pass> createChannelsLastPass(const CompilerContext &context, bool always) {
+  return std::make_unique<ChannelsLastPass>(context, always);
 }
 
 } // namespace kiln::Flow

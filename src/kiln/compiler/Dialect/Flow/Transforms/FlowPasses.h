@@ -11,7 +11,7 @@ void buildFlowPhase(mlir::OpPassManager &passes, const CompilerContext &context)
 std::unique_ptr<mlir::Pass> createFuseElementwisePass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createMergeReductionsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const CompilerContext &context);
-std::unique_ptr<mlir::Pass> createChannelsLastPass(const CompilerContext &context);
+std::unique_ptr<mlir::Pass> createChannelsLastPass(const CompilerContext &context, bool always = false);
 std::unique_ptr<mlir::Pass> createFormDispatchesPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createPackConstantsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createHoistConstantsPass(const CompilerContext &context);

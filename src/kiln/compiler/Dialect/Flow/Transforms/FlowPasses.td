@@ -47,6 +47,7 @@ def ChannelsLastPass : Pass<"kiln-flow-channels-last", "mlir::ModuleOp"> {
     is together so. A tensor is transposed where something else makes or needs it. Images of few channels are read as
     they lie. A convolution of single pixels becomes a product. Not with --kiln-opt-channels-last=false.
   }];
+  let options = [Option<"always", "always", "bool", "false", "also where the targets do not want it">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let constructor = "kiln::Flow::createChannelsLastPass(context)";
 }

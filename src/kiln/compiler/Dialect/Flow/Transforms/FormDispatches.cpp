@@ -282,7 +282,11 @@ private:
       if (ShapedType::isDynamic(extents[tap]) || extents[tap] > widestWindow)
         return nullptr;
     auto pad = op->getOperand(0).getDefiningOp<tensor::PadOp>();
-    return pad && pad->hasOneUse() && pad->getBlock() == op->getBlock() ? pad : tensor::PadOp();
+    // A tile of what only a call knows may have any size.
+    return pad && pad->hasOneUse() && pad->getBlock() == op->getBlock() && pad.getType().hasStaticShape() &&
+                   pad.getSourceType().hasStaticShape()
+               ? pad
+               : tensor::PadOp();
   }
 
   void remarkUnfused(ArrayRef<SmallVector<Operation *>> groups) {

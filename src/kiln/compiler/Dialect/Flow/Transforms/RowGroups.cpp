@@ -3,6 +3,7 @@
 #include "kiln/compiler/Interfaces/RowMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -203,6 +204,33 @@ static bool dividesRows(linalg::GenericOp op) {
          op.getBody()->getTerminator()->getOperand(0) == division.getResult();
 }
 
+// The operation of a body that makes its result, if that is of this kind.
+template <typename OpTy> static OpTy findResult(linalg::GenericOp op) {
+  return op && op->getNumResults() == 1 ? op.getBody()->getTerminator()->getOperand(0).getDefiningOp<OpTy>() : OpTy();
+}
+
+// Whether elements are exponentials of how far others are below the largest of their row: 1 at most, so that a sum of
+// them times something is as large as the row is long, and no larger.
+static bool areAtMostOne(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  Operation *power = findResult<math::ExpOp>(op);
+  if (!power)
+    power = findResult<math::Exp2Op>(op);
+  auto difference = power ? power->getOperand(0).getDefiningOp<arith::SubFOp>() : arith::SubFOp();
+  auto element = difference ? dyn_cast<BlockArgument>(difference.getLhs()) : BlockArgument();
+  auto most = difference ? dyn_cast<BlockArgument>(difference.getRhs()) : BlockArgument();
+  const unsigned inputs = op ? op.getNumDpsInputs() : 0;
+  if (!element || !most || element.getOwner() != op.getBody() || most.getOwner() != op.getBody() ||
+      element.getArgNumber() >= inputs || most.getArgNumber() >= inputs)
+    return false;
+  Value of = op.getDpsInputs()[element.getArgNumber()];
+  auto largest = op.getDpsInputs()[most.getArgNumber()].getDefiningOp<linalg::GenericOp>();
+  return largest && largest.getNumDpsInputs() == 1 && largest.getDpsInputs()[0] == of &&
+         largest.getNumReductionLoops() == 1 &&
+         (findResult<arith::MaximumFOp>(largest) || findResult<arith::MaxNumFOp>(largest)) &&
+         llvm::range_size(largest.getBody()->without_terminator()) == 1;
+}
+
 void divideLast(SmallVectorImpl<Operation *> &group) {
   auto second = llvm::find_if(llvm::drop_begin(group), [](Operation *op) {
     return linalg::isaContractionOpInterface(cast<linalg::LinalgOp>(op));
@@ -211,7 +239,9 @@ void divideLast(SmallVectorImpl<Operation *> &group) {
   auto division = product.getDpsInputs()[0].getDefiningOp<linalg::GenericOp>();
   auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   Type type = product->getResult(0).getType();
-  if (!dividesRows(division) || !division->hasOneUse() || !fill ||
+  // Of narrower floats the sum might be no number any more.
+  if (!dividesRows(division) || !areAtMostOne(division.getInputs()[0]) ||
+      getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32 || !division->hasOneUse() || !fill ||
       !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
       getElementTypeOrSelf(type) != getElementTypeOrSelf(division.getResult(0).getType()))
     return;

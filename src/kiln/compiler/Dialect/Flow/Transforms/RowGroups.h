@@ -21,8 +21,8 @@ bool canJoinRows(mlir::Operation *user, llvm::ArrayRef<mlir::Operation *> group)
 // than `mostBytes`.
 llvm::SmallVector<mlir::Operation *> findProductsOfRows(mlir::Operation *root, int64_t mostBytes);
 
-// Where the rows that the second product reads are divided by a number of each row, divides its result instead, which
-// is shorter.
+// Where the rows that the second product reads are the exponentials of a softmax, divided by a number of each row,
+// divides its result instead, which is shorter.
 void divideLast(llvm::SmallVectorImpl<mlir::Operation *> &productsOfRows);
 
 } // namespace kiln::Flow
