@@ -239,8 +239,10 @@ void divideLast(SmallVectorImpl<Operation *> &group) {
   auto division = product.getDpsInputs()[0].getDefiningOp<linalg::GenericOp>();
   auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   Type type = product->getResult(0).getType();
-  // Of narrower floats the sum might be no number any more.
-  if (!dividesRows(division) || !areAtMostOne(division.getInputs()[0]) ||
+  // Of narrower floats, also those that a sum is rounded to on its way, it might be no number any more.
+  const bool isPlain = llvm::all_of(product.getBlock()->without_terminator(),
+                                    llvm::IsaPred<arith::MulFOp, arith::AddFOp, arith::ExtFOp>);
+  if (!isPlain || !dividesRows(division) || !areAtMostOne(division.getInputs()[0]) ||
       getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32 || !division->hasOneUse() || !fill ||
       !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
       getElementTypeOrSelf(type) != getElementTypeOrSelf(division.getResult(0).getType()))
