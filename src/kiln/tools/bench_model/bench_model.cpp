@@ -4,7 +4,6 @@
 #include <ctime>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <thread>
 
 #include "fmt/format.h"

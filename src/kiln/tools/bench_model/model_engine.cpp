@@ -1,6 +1,7 @@
 #include "kiln/tools/bench_model/model_engine.h"
 
 #include <fstream>
+#include <numeric>
 
 #include "fmt/format.h"
 #include "kiln/base/clock.h"
@@ -130,14 +131,22 @@ Result<std::vector<std::string>> RivalEngine::call(const std::string &folder) {
 }
 
 Result<std::vector<double>> RivalEngine::time(double seconds) {
+  const uint64_t began = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(nlohmann::json answer,
                         ask(*worker, {{"do", "time"}, {"seconds", seconds}}, timeoutSeconds + seconds));
+  const double elapsed = double(monotonicNanoseconds() - began) / 1e6;
   std::vector<double> times;
   for (const nlohmann::json &value : answer["ms"])
     if (value.is_number())
       times.push_back(value.get<double>());
   if (times.size() < kLeastCalls)
     return dataLoss("measured {} calls", times.size());
+  // It was asked for calls that fill the time, and they cannot have taken longer than the answer.
+  const double told = std::accumulate(times.begin(), times.end(), 0.0);
+  constexpr double kLeastOfAsked = 0.5;
+  if (!(told >= kLeastOfAsked * seconds * 1e3) || told > elapsed)
+    return dataLoss("says that its calls took {:.3g} ms, where {:.3g} ms were asked for and {:.3g} ms went by", told,
+                    seconds * 1e3, elapsed);
   return times;
 }
 

@@ -3,7 +3,6 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/SameInEachCall.h"
 #include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -151,7 +150,7 @@ public:
   }
 
 private:
-  //===--- Which tensors lie in another order ---------------------------------------------------------------------===//
+  //===--- Which tensors lie in another order ---===//
 
   void findConvolutions() {
     for (Operation *op : ops) {
@@ -279,8 +278,7 @@ private:
     return insert.getSourceType().getRank() == insert.getDestType().getRank();
   }
 
-  //===--- Rewriting
-  //------------------------------------------------------------------------------------------------===//
+  //===--- Rewriting ---===//
 
   // A tensor in another order: where only dimensions of one element move, it lies in memory as it did.
   Value transposed(Value value, ArrayRef<int64_t> order) {
@@ -461,31 +459,29 @@ private:
   // Rows of pixels times columns of filters.
   void rewriteProduct(linalg::LinalgOp op, Value image, Value filter) {
     Location loc = op.getLoc();
+    const auto groupsOf = [](RankedTensorType type) {
+      const int64_t last = type.getRank() - 1;
+      return SmallVector<ReassociationIndices>{llvm::to_vector<2>(llvm::seq<int64_t>(0, last)), {last}};
+    };
+    const auto flatType = [](RankedTensorType type) {
+      const int64_t channels = type.getShape().back();
+      return RankedTensorType::get({type.getNumElements() / channels, channels}, type.getElementType());
+    };
     const auto rowsOf = [&](Value value) -> Value {
       auto type = cast<RankedTensorType>(value.getType());
-      int64_t channels = type.getShape().back();
-      ReassociationIndices rows = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank() - 1));
-      SmallVector<ReassociationIndices> groups{rows, {type.getRank() - 1}};
-      auto flat = RankedTensorType::get({type.getNumElements() / channels, channels}, type.getElementType());
-      return tensor::CollapseShapeOp::create(builder, loc, flat, value, groups);
+      return tensor::CollapseShapeOp::create(builder, loc, flatType(type), value, groupsOf(type));
     };
-    Value init = moved(op.getDpsInits()[0]);
+    Value init = moved(op.getDpsInits()[0]), start;
     auto type = cast<RankedTensorType>(init.getType());
-    ReassociationIndices rows = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank() - 1));
-    SmallVector<ReassociationIndices> groups{rows, {type.getRank() - 1}};
-    Value start;
     if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
-      auto flat = RankedTensorType::get({type.getNumElements() / type.getShape().back(), type.getShape().back()},
-                                        type.getElementType());
-      Value empty = tensor::EmptyOp::create(builder, loc, flat.getShape(), flat.getElementType());
+      Value empty = tensor::EmptyOp::create(builder, loc, flatType(type).getShape(), type.getElementType());
       start = linalg::FillOp::create(builder, loc, fill.getInputs()[0], empty).getResult(0);
     } else {
       start = rowsOf(init);
     }
-    Value product = linalg::MatmulOp::create(builder, loc, ValueRange{rowsOf(image), rowsOf(filter)}, ValueRange{start})
-                        .getResult(0);
-    product.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    replace(op->getResult(0), tensor::ExpandShapeOp::create(builder, loc, type, product, groups));
+    auto product = linalg::MatmulOp::create(builder, loc, ValueRange{rowsOf(image), rowsOf(filter)}, ValueRange{start});
+    product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    replace(op->getResult(0), tensor::ExpandShapeOp::create(builder, loc, type, product.getResult(0), groupsOf(type)));
   }
 
   static Order identityOrder(Value value) {
