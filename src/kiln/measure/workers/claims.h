@@ -69,8 +69,8 @@ private:
   bool tells() const;
 
   size_t requests = 0;
-  // What was spent, of what all samples say, and of what the middle one says; of each request that was long enough to
-  // tell.
+  // What was spent, of what all samples say, and of what the middle one says, or 0 where not a few of them hold most of
+  // it; of each request that was long enough to tell.
   std::vector<double> ofAll, ofMiddle;
 };
 

@@ -352,6 +352,8 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   for (bool disturbed = true; disturbed;) {
     if (settings.checkTimed)
       data->poison(sets);
+    if (settings.cold)
+      data->touch(sets);
     if (copied)
       KILN_RETURN_IF_ERROR(uploadFor(index, sets, beyondCopying));
     if (!takesPart(index))

@@ -46,6 +46,16 @@ void poisonBytes(std::span<uint8_t> bytes) {
 #endif
 }
 
+void touchPages(std::span<const uint8_t> bytes) {
+  constexpr size_t kPage = 4096;
+  for (size_t at = 0; at < bytes.size(); at += kPage) {
+    static_cast<void>(*static_cast<const volatile uint8_t *>(bytes.data() + at));
+#if defined(__SSE2__)
+    _mm_clflush(bytes.data() + at);
+#endif
+  }
+}
+
 // Elements whose bits are all set.
 uint64_t poisonedElements(const io::TensorSpan &tensor) {
   size_t size = hal::elementTypeByteSize(tensor.type);
@@ -170,6 +180,11 @@ void TimedData::refresh(SetRange range, bool weights) {
 void TimedData::poison(SetRange range) {
   // What lies between tensors belongs to nobody.
   forEach(range.count, [&](size_t i) { poisonBytes(outputTensors->bytes(advance(range.first, i))); });
+}
+
+void TimedData::touch(SetRange range) {
+  for (size_t i = 0; i < range.count; ++i)
+    touchPages(inputTensors->bytes(advance(range.first, i)));
 }
 
 // Those of these sets that are missing and that the problem does not leave out. At least `required` of all are there

@@ -59,6 +59,10 @@ public:
   void refresh(SetRange range, bool weights);
   // All bits of these sets' outputs, past the caches.
   void poison(SetRange range);
+  // Reads a byte of each page of these sets' inputs, and leaves no more in the caches than there was. Hosts of virtual
+  // machines take away memory that nobody has used for a second, and fetch it again in a hundred microseconds for each
+  // page: that is no call's matter.
+  void touch(SetRange range);
   // Holds the outputs against the inputs, of many sets some that nobody can foresee; nothing where all are right. The
   // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not. Those that were
   // compared are added to the candidate's: together they must not be off by more than rounding does, though each may
