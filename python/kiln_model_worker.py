@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A runtime that `kiln bench-model` compares Kiln with: loads a model, and answers one line of JSON with another.
 
-    {"do": "load", "model": FILE, "inputs": [FILE.npy, ...], "threads": N}
+    {"do": "load", "model": FILE, "inputs": [FILE.npy, ...], "threads": N, "device": "cpu"|"cuda"}
                                       -> {"ok": true, "version": "1.32", "load_s": 0.2, "compile_s": 0}
     {"do": "call", "outputs": FOLDER} -> {"ok": true, "outputs": [FILE.npy, ...]}
     {"do": "time", "seconds": S}      -> {"ok": true, "ms": [...]}: of calls one after the other
 
-What fails gives {"ok": false, "why": "..."}. One class for each runtime; `call` takes the inputs as they are and gives the outputs as arrays."""
+What fails gives {"ok": false, "why": "..."}. One class for each runtime: `call` takes the inputs as they are, on the device, and returns once
+the outputs are there, on the device, too; `arrays` makes arrays of them, which is not timed."""
 
 import json
 import os
@@ -18,8 +19,15 @@ import time
 MIN_CALLS = 3
 
 
-class OnnxRuntime:
-    def __init__(self, model, inputs, threads):
+class Runtime:
+    devices = ("cpu",)
+
+    def arrays(self, outputs):
+        return outputs
+
+
+class OnnxRuntime(Runtime):
+    def __init__(self, model, inputs, threads, device):
         import onnxruntime
         self.version = onnxruntime.__version__
         settings = onnxruntime.SessionOptions()
@@ -36,8 +44,8 @@ class OnnxRuntime:
         return self.session.run(None, self.feeds)
 
 
-class OpenVino:
-    def __init__(self, model, inputs, threads):
+class OpenVino(Runtime):
+    def __init__(self, model, inputs, threads, device):
         import openvino
         self.version = openvino.__version__.split("-")[0]
         core = openvino.Core()
@@ -55,39 +63,56 @@ class OpenVino:
         return [self.request.get_output_tensor(place).data for place in range(self.count)]
 
 
-class Torch:
-    """A program of torch.export (.pt2): the model's own, or the one beside it, model.pt2 beside model.onnx."""
+class Torch(Runtime):
+    """A program of torch.export (.pt2): the model's own, or the one beside it, model.pt2 beside model.onnx. On a GPU f32 is computed in
+    f32, as Kiln does."""
+    devices = ("cpu", "cuda")
     compiles = False
 
-    def __init__(self, model, inputs, threads):
+    def __init__(self, model, inputs, threads, device):
         import torch
-        self.torch, self.version = torch, torch.__version__.split("+")[0]
+        self.torch, self.version, self.device = torch, torch.__version__.split("+")[0], device
         torch.set_num_threads(threads)
+        if device == "cuda":
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         program = os.path.splitext(model)[0] + ".pt2"
         if not os.path.exists(program):
             raise ValueError(f"PyTorch runs what torch.export.save wrote, and there is no '{program}'")
-        self.module = torch.export.load(program).module()
-        self.inputs = [torch.from_numpy(value) for value in inputs]
+        exported = torch.export.load(program)
+        if device == "cuda":
+            from torch.export.passes import move_to_device_pass
+            exported = move_to_device_pass(exported, "cuda:0")  # what it asserts of its tensors names the card
+        self.module = exported.module()
+        self.inputs = [torch.from_numpy(value).to(device) for value in inputs]
         self.compile_s = 0.0
         if self.compiles:
             began = time.monotonic()
-            self.module = torch.compile(self.module)
-            self.call()
+            # On a GPU the calls of a model are one CUDA graph.
+            self.module = torch.compile(self.module, mode="reduce-overhead" if device == "cuda" else "default")
+            for _ in range(3):  # which is captured in the second one
+                self.call()
             self.compile_s = time.monotonic() - began
 
     def call(self):
         with self.torch.inference_mode():
+            if self.compiles and self.device == "cuda":
+                self.torch.compiler.cudagraph_mark_step_begin()
             result = self.module(*self.inputs)
-        values = result.values() if hasattr(result, "values") else result if isinstance(result, (list, tuple)) else [result]
-        return [value.numpy() for value in values]
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
+        return result
+
+    def arrays(self, outputs):
+        values = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        return [value.cpu().numpy() for value in values]
 
 
 class TorchCompile(Torch):
     compiles = True
 
 
-class Iree:
-    def __init__(self, model, inputs, threads):
+class Iree(Runtime):
+    def __init__(self, model, inputs, threads, device):
         import iree.compiler
         import iree.runtime
         from importlib.metadata import version
@@ -111,8 +136,10 @@ class Iree:
         self.inputs = [iree.runtime.asdevicearray(config.device, value) for value in inputs]
 
     def call(self):
-        result = self.function(*self.inputs)
-        return [value.to_host() for value in (result if isinstance(result, (list, tuple)) else [result])]
+        return self.function(*self.inputs)
+
+    def arrays(self, outputs):
+        return [value.to_host() for value in (outputs if isinstance(outputs, (list, tuple)) else [outputs])]
 
 
 RUNTIMES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "torch": Torch, "torch-compile": TorchCompile, "iree": Iree}
@@ -135,13 +162,16 @@ def serve(name):
             import numpy
             if request["do"] == "load":
                 inputs = [numpy.load(path) for path in request["inputs"]]
+                device = request.get("device", "cpu")
+                if device not in RUNTIMES[name].devices:
+                    raise ValueError(f"{name} is compared on {' and '.join(RUNTIMES[name].devices)} only, and this is {device}")
                 began = time.monotonic()
-                runtime = RUNTIMES[name](request["model"], inputs, request["threads"])
+                runtime = RUNTIMES[name](request["model"], inputs, request["threads"], device)
                 spent, compiling = time.monotonic() - began, getattr(runtime, "compile_s", 0.0)
                 answer = {"version": runtime.version, "load_s": spent - compiling, "compile_s": compiling}
             elif request["do"] == "call":
                 paths = []
-                for place, value in enumerate(runtime.call()):
+                for place, value in enumerate(runtime.arrays(runtime.call())):
                     paths.append(os.path.join(request["outputs"], f"{name}.{place}.npy"))
                     numpy.save(paths[-1], numpy.asarray(value))
                 answer = {"outputs": paths}

@@ -67,7 +67,9 @@ struct BenchModelFlags {
     parser.group("Report");
     parser.addChoice({"format", "table|csv|json", "csv has the columns of SHARK's runner, and more; json is lines."},
                      format);
-    parser.add({"output", "FILE", "Where it goes; rows are appended to a CSV file that there is."}, output);
+    parser.add(
+        {"output", "FILE", "Where it goes, while the table is printed; rows are appended to a CSV file that there is."},
+        output);
     parser.add({"tokens", "N", "How many tokens a call stands for: tokens per second are told too."}, tokens);
     parser.add({"batch", "N", "What a row calls its batch size."}, batch);
     parser.group("Kiln");
@@ -239,6 +241,7 @@ private:
       options.script = ownFolder() + "compat/kiln_model_worker.py";
       options.model = std::filesystem::absolute(model).string();
       options.inputs = inputs;
+      options.device = device.starts_with("cuda") ? "cuda" : "cpu";
       options.threads = threads;
       options.timeoutSeconds = flags.answerSeconds;
       Entry entry{name, "", nullptr, {}, {}, {}};
@@ -402,7 +405,9 @@ Status write(const BenchModelFlags &flags, const ModelReport &report) {
   }
   KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(flags.output, OutputFile::Mode::Append));
   KILN_RETURN_IF_ERROR(file.write(text));
-  return file.commit();
+  KILN_RETURN_IF_ERROR(file.commit());
+  print(report.table());
+  return okStatus();
 }
 
 Result<bool> run(BenchModelFlags &flags) {

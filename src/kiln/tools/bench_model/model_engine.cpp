@@ -115,8 +115,11 @@ Result<std::unique_ptr<RivalEngine>> RivalEngine::create(const Options &options)
   start.threads = options.threads;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(start));
   std::unique_ptr<RivalEngine> rival(new RivalEngine(options, std::move(worker)));
-  const nlohmann::json request = {
-      {"do", "load"}, {"model", options.model}, {"inputs", options.inputs}, {"threads", options.threads}};
+  const nlohmann::json request = {{"do", "load"},
+                                  {"model", options.model},
+                                  {"inputs", options.inputs},
+                                  {"threads", options.threads},
+                                  {"device", options.device}};
   KILN_ASSIGN_OR_RETURN(nlohmann::json answer, ask(*rival->worker, request, options.timeoutSeconds));
   rival->facts = {answer.value("version", ""), answer.value("load_s", 0.0), answer.value("compile_s", 0.0)};
   return rival;

@@ -65,7 +65,7 @@ private:
 class RivalEngine final : public ModelEngine {
 public:
   struct Options {
-    std::string name, python, script, model;
+    std::string name, python, script, model, device = "cpu"; // or "cuda"
     std::vector<std::string> inputs;
     uint32_t threads = 1;
     double timeoutSeconds = 600; // for each answer

@@ -170,6 +170,23 @@ void GraphImporter::importNodes(ArrayRef<Node> nodes, const Opsets &opsets, Scop
   }
 }
 
+static bool isNarrowFloat(DataType type) {
+  return Emitter::isFloat(type) && bitsOf(type) < 32;
+}
+
+// As Operator::adds has it.
+static LogicalResult lowerInF32(Lower lower, NodeLowering &lowering) {
+  const DataType type = lowering.in(0).type;
+  for (const Value *&input : lowering.inputs)
+    if (input && isNarrowFloat(input->type))
+      input = &lowering.widened.emplace_back(lowering.e.cast(*input, DataType::F32));
+  if (failed(lower(lowering)))
+    return failure();
+  for (Value &result : lowering.results)
+    result = lowering.e.cast(result, type);
+  return success();
+}
+
 LogicalResult GraphImporter::importNode(NodeLowering &lowering) {
   const Node &node = lowering.node;
   // A model's own function counts before an operator of the same name.
@@ -192,7 +209,8 @@ LogicalResult GraphImporter::importNode(NodeLowering &lowering) {
   for (unsigned input = 0; input < known.inputs; ++input)
     if (!lowering.has(input))
       return e.refuse("has no input " + Twine(input));
-  if (failed(known.lower(lowering)))
+  const bool widens = known.adds && isNarrowFloat(lowering.in(0).type);
+  if (failed(widens ? lowerInF32(known.lower, lowering) : known.lower(lowering)))
     return failure();
   if (const Attribute *left = lowering.unused())
     return e.refuse("has the attribute '" + Twine(StringRef(left->name)) + "', which is not supported here");

@@ -32,6 +32,7 @@ public:
   llvm::SmallVector<const Value *> inputs;         // null where one is left out
   llvm::SmallVector<const Attribute *> attributes; // those of a call in place of references to them
   std::deque<Attribute> renamed;                   // of which the storage is here
+  std::deque<Value> widened;                       // inputs as f32, likewise
   llvm::SmallVector<Value> results;
   mutable llvm::SmallPtrSet<const Attribute *, 4> used; // attributes that were asked for
 
@@ -85,6 +86,9 @@ using Lower = mlir::LogicalResult (*)(NodeLowering &);
 struct Operator {
   Lower lower = nullptr;
   unsigned inputs = 1; // that a node has at least
+  // Whether many elements are added. Floats of 16 bits and fewer hold neither a large sum nor the squares of what they
+  // hold: the operator then gets f32, and what it gives is rounded once.
+  bool adds = false;
 };
 using Registry = llvm::StringMap<Operator>;
 

@@ -508,26 +508,26 @@ FailureOr<Value> affine(Emitter &e, const Value &value, const Value &scale, cons
 void registerReductions(Registry &registry) {
   registry["ArgMax"] = {lowerArgExtreme<true>};
   registry["ArgMin"] = {lowerArgExtreme<false>};
-  registry["BatchNormalization"] = {lowerBatchNorm, 5};
+  registry["BatchNormalization"] = {lowerBatchNorm, 5, /*adds=*/true};
   registry["GroupNormalization"] = {lowerGroupNorm, 3};
   registry["Hardmax"] = {lowerHardmax};
-  registry["InstanceNormalization"] = {lowerInstanceNorm, 3};
-  registry["LRN"] = {lowerLRN};
+  registry["InstanceNormalization"] = {lowerInstanceNorm, 3, /*adds=*/true};
+  registry["LRN"] = {lowerLRN, 1, /*adds=*/true};
   registry["LayerNormalization"] = {lowerLayerNorm, 2};
   registry["LogSoftmax"] = {lowerSoftmax};
-  registry["LpNormalization"] = {lowerLpNormalization};
-  registry["MeanVarianceNormalization"] = {lowerMeanVariance};
+  registry["LpNormalization"] = {lowerLpNormalization, 1, /*adds=*/true};
+  registry["MeanVarianceNormalization"] = {lowerMeanVariance, 1, /*adds=*/true};
   registry["RMSNormalization"] = {lowerLayerNorm, 2};
-  registry["ReduceL1"] = {lowerReduce<Reduction::L1>};
-  registry["ReduceL2"] = {lowerReduce<Reduction::L2>};
-  registry["ReduceLogSum"] = {lowerReduce<Reduction::LogSum>};
-  registry["ReduceLogSumExp"] = {lowerReduce<Reduction::LogSumExp>};
+  registry["ReduceL1"] = {lowerReduce<Reduction::L1>, 1, /*adds=*/true};
+  registry["ReduceL2"] = {lowerReduce<Reduction::L2>, 1, /*adds=*/true};
+  registry["ReduceLogSum"] = {lowerReduce<Reduction::LogSum>, 1, /*adds=*/true};
+  registry["ReduceLogSumExp"] = {lowerReduce<Reduction::LogSumExp>, 1, /*adds=*/true};
   registry["ReduceMax"] = {lowerReduce<Reduction::Max>};
-  registry["ReduceMean"] = {lowerReduce<Reduction::Mean>};
+  registry["ReduceMean"] = {lowerReduce<Reduction::Mean>, 1, /*adds=*/true};
   registry["ReduceMin"] = {lowerReduce<Reduction::Min>};
-  registry["ReduceProd"] = {lowerReduce<Reduction::Product>};
-  registry["ReduceSum"] = {lowerReduce<Reduction::Sum>};
-  registry["ReduceSumSquare"] = {lowerReduce<Reduction::SumSquare>};
+  registry["ReduceProd"] = {lowerReduce<Reduction::Product>, 1, /*adds=*/true};
+  registry["ReduceSum"] = {lowerReduce<Reduction::Sum>, 1, /*adds=*/true};
+  registry["ReduceSumSquare"] = {lowerReduce<Reduction::SumSquare>, 1, /*adds=*/true};
   registry["Softmax"] = {lowerSoftmax};
 }
 

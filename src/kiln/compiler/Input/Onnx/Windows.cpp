@@ -280,10 +280,10 @@ LogicalResult lowerLpPool(NodeLowering &n) {
 } // namespace
 
 void registerWindows(Registry &registry) {
-  registry["AveragePool"] = {lowerAveragePool};
-  registry["GlobalAveragePool"] = {lowerGlobalPool<false>};
+  registry["AveragePool"] = {lowerAveragePool, 1, /*adds=*/true};
+  registry["GlobalAveragePool"] = {lowerGlobalPool<false>, 1, /*adds=*/true};
   registry["GlobalMaxPool"] = {lowerGlobalPool<true>};
-  registry["LpPool"] = {lowerLpPool};
+  registry["LpPool"] = {lowerLpPool, 1, /*adds=*/true};
   registry["MaxPool"] = {lowerMaxPool};
 }
 
