@@ -87,6 +87,7 @@ FailureOr<DispatchLimits> CompilerContext::dispatchLimits(Location loc) const {
     if (limits.panelBytes != others.panelBytes)
       limits.panelBytes = 0;
     limits.channelsLast &= others.channelsLast;
+    limits.mostWindowBytes = std::min(limits.mostWindowBytes, others.mostWindowBytes);
     limits.laysOutPadding &= others.laysOutPadding;
     limits.reassociates &= others.reassociates;
     limits.keptRowBytes = std::min(limits.keptRowBytes, others.keptRowBytes);

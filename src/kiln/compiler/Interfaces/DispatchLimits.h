@@ -25,6 +25,9 @@ struct DispatchLimits {
   int64_t panelBytes = 0;
   // Whether kernels read images best whose channels are beside each other.
   bool channelsLast = false;
+  // How much memory a convolution may take for the windows that it reads, each beside the others, to be a product of
+  // them; 0: it reads the image as it lies.
+  int64_t mostWindowBytes = 0;
   // Whether a workgroup has memory of its own for what it pads, of extents that are known.
   bool laysOutPadding = false;
   bool reassociates = false; // floats

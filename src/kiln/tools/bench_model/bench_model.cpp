@@ -121,8 +121,10 @@ Result<std::vector<std::string>> rivalsOf(const std::string &list) {
 
 // What kiln-compile is told of the device.
 std::vector<std::string> targetFlags(const std::string &device) {
-  if (device.starts_with("cuda"))
+  if (device.starts_with("cuda-sim"))
     return {"--kiln-hal-target-backends=cuda"};
+  if (device.starts_with("cuda"))
+    return {"--kiln-hal-target-backends=cuda", "--kiln-cuda-target=native"};
   return {"--kiln-hal-target-backends=llvm-cpu", "--kiln-llvmcpu-target-cpu=host"};
 }
 

@@ -91,6 +91,8 @@ DispatchLimits CudaBackend::dispatchLimits(Location) const {
   limits.split.mostParts = 512;
   limits.split.shortestPart = int64_t(1) << 14;
   limits.split.neighbours = 32;
+  limits.channelsLast = true;
+  limits.mostWindowBytes = int64_t(1) << 30;
   return limits;
 }
 

@@ -52,6 +52,18 @@ def ChannelsLastPass : Pass<"kiln-flow-channels-last", "mlir::ModuleOp"> {
   let constructor = "kiln::Flow::createChannelsLastPass(context)";
 }
 
+def GatherWindowsPass : Pass<"kiln-flow-gather-windows", "mlir::ModuleOp"> {
+  let summary = "Makes products of convolutions whose channels are last";
+  let description = [{
+    The window of each pixel of the result becomes a row, and each filter a column: kernels of products compute them many
+    times as fast as loops over windows, on targets that have no kernels for those (DispatchLimits::mostWindowBytes, which
+    is how large the rows of one convolution may be together). Groups, windows of extents that only the call knows, and
+    images whose channels come first stay as they are.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createGatherWindowsPass(context)";
+}
+
 def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
   let summary = "Computes before a loop the reductions that give the same in each of its turns";
   let description = [{

@@ -16,6 +16,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCarryExtentsPass());
   passes.addPass(createNormalizeOpsPass());
   passes.addPass(createChannelsLastPass(context));
+  passes.addPass(createGatherWindowsPass(context));
   passes.addPass(createHoistReductionsPass());
   passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
@@ -38,6 +39,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createCarryExtentsPass(); });
   registerPass([] { return createNormalizeOpsPass(); });
   registerPass([&context] { return createChannelsLastPass(context); });
+  registerPass([&context] { return createGatherWindowsPass(context); });
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
   registerPass([&context] { return createMergeReductionsPass(context); });

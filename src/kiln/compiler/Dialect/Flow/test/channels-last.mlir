@@ -1,7 +1,6 @@
 // What the pass makes of each form; tests/compile/channels-last.test runs such programs.
 // RUN: kiln-opt --kiln-flow-channels-last --kiln-hal-target-backends=llvm-cpu --split-input-file %s | FileCheck %s
 // RUN: kiln-opt --kiln-flow-channels-last --kiln-hal-target-backends=llvm-cpu --kiln-opt-channels-last=false --split-input-file %s | FileCheck %s --check-prefix=OFF
-// RUN: kiln-opt --kiln-flow-channels-last --kiln-hal-target-backends=cuda --split-input-file %s | FileCheck %s --check-prefix=OFF
 
 // OFF-COUNT-4: linalg.conv_2d_nchw_fchw
 // OFF-NOT: transpose
