@@ -215,8 +215,11 @@ private:
         for (const std::string *string :
              {&executable.name, &variant.target, &variant.format, &variant.cpu, &variant.cpuFeatures})
           text(*string);
-        for (const ExecutableExportDesc &entry : variant.exports)
+        for (const ExecutableExportDesc &entry : variant.exports) {
           text(entry.name);
+          for (const std::string &node : entry.nodes)
+            text(node);
+        }
       }
     texts(module.attributes);
     return bytes;
@@ -274,9 +277,11 @@ private:
     for (const VariantDesc &variant : executable.variants) {
       std::vector<Offset<ExecutableExport>> exports;
       for (const ExecutableExportDesc &entry : variant.exports)
-        exports.push_back(CreateExecutableExport(builder, builder.CreateString(entry.name), entry.bindingCount,
-                                                 entry.constantCount,
-                                                 entry.access.empty() ? 0 : builder.CreateVector(entry.access)));
+        exports.push_back(
+            CreateExecutableExport(builder, builder.CreateString(entry.name), entry.bindingCount, entry.constantCount,
+                                   entry.access.empty() ? 0 : builder.CreateVector(entry.access), entry.operations,
+                                   entry.bytes, entry.nodes.empty() ? 0 : builder.CreateVectorOfStrings(entry.nodes),
+                                   entry.elementType.empty() ? 0 : builder.CreateString(entry.elementType)));
       variants.push_back(
           CreateExecutableVariant(builder, builder.CreateString(variant.target), builder.CreateString(variant.format),
                                   variantSections[variantIndex++], builder.CreateString(variant.cpu),

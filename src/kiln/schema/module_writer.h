@@ -83,6 +83,9 @@ struct ExecutableExportDesc {
   uint32_t bindingCount = 0;
   uint32_t constantCount = 0;
   std::vector<uint8_t> access = {}; // as module.fbs says
+  uint64_t operations = 0, bytes = 0;
+  std::vector<std::string> nodes = {};
+  std::string elementType = {};
 };
 
 struct VariantDesc {

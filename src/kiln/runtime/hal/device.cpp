@@ -29,13 +29,16 @@ Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::sp
     kept->emplace_back(commands, bindings);
   Ref<ExecutionTimes> watched;
   if (executionWatch && executionWatch->isOn()) [[unlikely]] {
-    watched = times ? Ref<ExecutionTimes>::share(times) : makeRef<ExecutionTimes>();
+    watched = times ? Ref<ExecutionTimes>::share(times) : makeRef<ExecutionTimes>(executionWatch->detail);
     times = watched.get();
   }
   if (times) [[unlikely]] {
     times->submitted = monotonicNanoseconds();
-    if (times->detail == TimesDetail::Dispatches)
+    if (times->detail == TimesDetail::Dispatches) {
       times->dispatches.resize(commands->dispatches().size());
+      for (const ExecutableExport *entry : commands->dispatches())
+        times->names.push_back(entry->name);
+    }
   }
   Result<Ref<Fence>> done = submitTo(queues, wait, commands, bindings, times);
   if (watched && done.ok()) [[unlikely]]

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ public:
   TickRange submission;   // from before its first command until after the last one
   // Of each dispatch of CommandBuffer::dispatches(), where these were asked for; else empty.
   std::vector<TickRange> dispatches;
+  std::vector<std::string_view> names; // of these dispatches; they live as long as the executables
 
   // Of a submission that failed on its way.
   void clear() {
@@ -44,6 +46,9 @@ public:
 // thread.
 class ExecutionWatch {
 public:
+  explicit ExecutionWatch(TimesDetail detail = TimesDetail::Submission) : detail(detail) {}
+
+  const TimesDetail detail;
   void turn(bool on) { watching.store(on, std::memory_order_relaxed); }
   bool isOn() const { return watching.load(std::memory_order_relaxed); }
 

@@ -272,6 +272,11 @@ private:
       info.exports.push_back(
           {readName(text(dispatch->name()), "dispatch"), dispatch->binding_count(), dispatch->constant_count()});
       readAccess(*dispatch, info.exports.back());
+      info.exports.back().operations = dispatch->operations();
+      info.exports.back().bytes = dispatch->bytes();
+      info.exports.back().elementType = text(dispatch->element_type());
+      for (size_t node = 0; node < sizeOf(dispatch->nodes()); ++node)
+        info.exports.back().nodes.push_back(text(dispatch->nodes()->Get(node)));
     }
     return info;
   }

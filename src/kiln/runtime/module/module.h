@@ -79,6 +79,9 @@ struct ExecutableExportInfo {
   uint32_t bindingCount = 0;
   uint32_t constantCount = 0;
   std::vector<hal::MemoryAccess> access = {}; // of each binding; empty where the module does not say
+  uint64_t operations = 0, bytes = 0;         // of one dispatch: arithmetic, and what its tensors hold; 0: not known
+  std::vector<std::string_view> nodes = {};   // of the model, that it computes
+  std::string_view elementType = {};          // that most of the arithmetic reads
 };
 
 struct VariantInfo {

@@ -10,12 +10,15 @@
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
 #include "kiln/base/random.h"
+#include "kiln/measure/device/device_calibration.h"
 #include "kiln/measure/statistics/robust.h"
 #include "kiln/runtime/io/element_text.h"
 #include "kiln/runtime/io/input.h"
+#include "kiln/targets/drivers.h"
 #include "kiln/tools/bench_model/model_engine.h"
 #include "kiln/tools/bench_model/model_inputs.h"
 #include "kiln/tools/bench_model/model_report.h"
+#include "kiln/tools/calibration_file.h"
 #include "kiln/tools/compile_process.h"
 #include "kiln/tools/declaration.h"
 #include "kiln/tools/exhaustion.h"
@@ -34,6 +37,7 @@ struct BenchModelFlags {
   std::string against = "none", peersDir, format = "table", output;
   uint32_t threads = 0, rounds = 9;
   double seconds = 0.5, tolerance = 1e-3, tokens = 0, answerSeconds = 600;
+  bool perDispatch = false;
   uint64_t seed = 1, largest = 99, batch = 1;
 
   void add(FlagParser &parser) {
@@ -71,6 +75,10 @@ struct BenchModelFlags {
         {"output", "FILE", "Where it goes, while the table is printed; rows are appended to a CSV file that there is."},
         output);
     parser.add({"tokens", "N", "How many tokens a call stands for: tokens per second are told too."}, tokens);
+    parser.add({"per-dispatch", "",
+                "Also tell where Kiln's own time goes: of each kernel how often it is launched, what it takes, and the "
+                "nodes of the model that it computes. Not in CSV."},
+               perDispatch);
     parser.add({"batch", "N", "What a row calls its batch size."}, batch);
     parser.group("Kiln");
     parser.add({"compile_flag", "FLAG", "For kiln-compile, beside the target of the device."}, compileFlags);
@@ -184,6 +192,8 @@ public:
     KILN_RETURN_IF_ERROR(compareOutputs(folder.name(), report));
     KILN_RETURN_IF_ERROR(measure());
     fill(report);
+    if (flags.perDispatch)
+      KILN_RETURN_IF_ERROR(timeDispatches(report));
     return std::ranges::none_of(report.rows, [&](const ModelRow &row) { return report.differs(row); });
   }
 
@@ -348,6 +358,27 @@ private:
     }
     tell("");
     return okStatus();
+  }
+
+  Status timeDispatches(ModelReport &report) {
+    setStep("while timing dispatches");
+    tell("kiln, by dispatch");
+    KILN_ASSIGN_OR_RETURN(report.dispatches,
+                          static_cast<KilnEngine &>(*entries[0].engine).timeDispatches(flags.seconds));
+    tell("");
+    if (Result<measure::Calibration> machine = readRoof(); machine.ok())
+      addRoof(*report.dispatches, *machine, device.starts_with("cuda") ? 1 : threads);
+    return okStatus();
+  }
+
+  // What was measured of the device once, if it was.
+  Result<measure::Calibration> readRoof() const {
+    if (!device.starts_with("cuda"))
+      return readCalibrationFile(calibrationPath(nullptr));
+    hal::DriverRegistry registry;
+    hal::registerDrivers(registry);
+    KILN_ASSIGN_OR_RETURN(const measure::CalibratedDevice described, measure::describeDevice(registry, device));
+    return readCalibrationFile(calibrationPath(&described));
   }
 
   // One line on a terminal that the next one replaces.

@@ -78,6 +78,14 @@ Result<std::vector<double>> KilnEngine::time(double seconds) {
   return times;
 }
 
+Result<DispatchTimes> KilnEngine::timeDispatches(double seconds) {
+  CallLimit::Scope scope(untilInterrupted());
+  return kiln::timeDispatches(program.device(), program.mainModule(), seconds, [&] {
+    std::vector<vm::Value> results(callee->resultCount());
+    return explainCall(session->call(*callee, arguments.values, results), arguments);
+  });
+}
+
 uint64_t KilnEngine::peakBytes() {
   return peakBytesOf("self");
 }

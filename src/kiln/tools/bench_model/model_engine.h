@@ -8,6 +8,7 @@
 
 #include "kiln/base/status.h"
 #include "kiln/measure/workers/worker_process.h"
+#include "kiln/tools/bench_model/dispatch_times.h"
 #include "kiln/tools/call_arguments.h"
 #include "kiln/tools/runtime_flags.h"
 
@@ -51,6 +52,7 @@ public:
   Result<std::vector<std::string>> call(const std::string &folder) override;
   Result<std::vector<double>> time(double seconds) override;
   uint64_t peakBytes() override;
+  Result<DispatchTimes> timeDispatches(double seconds);
 
 private:
   explicit KilnEngine(Program program) : ModelEngine("kiln"), program(std::move(program)) {}

@@ -69,6 +69,8 @@ std::string ModelReport::table() const {
       text += fmt::format("{}'s outputs differ from {}'s by {:.2g} of the largest{}\n", row.engine, reference,
                           *row.difference,
                           differs(row) ? fmt::format(", and may by {:.2g}: WRONG", tolerance) : std::string());
+  if (dispatches)
+    text += "\n" + dispatches->table();
   return text;
 }
 
@@ -149,6 +151,8 @@ std::string ModelReport::json() const {
     line["time"] = time;
     text += line.dump() + "\n";
   }
+  if (dispatches)
+    text += dispatches->json(model);
   return text;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kiln/tools/bench_model/dispatch_times.h"
+
 namespace kiln {
 
 struct ModelRow {
@@ -34,6 +36,7 @@ struct ModelReport {
   double tolerance = 0;
   std::string time; // now, as ISO 8601
   std::vector<ModelRow> rows;
+  std::optional<DispatchTimes> dispatches; // of Kiln, where they were asked for
 
   // Whether an engine's outputs differ by more than the tolerance.
   bool differs(const ModelRow &row) const { return row.difference && !(*row.difference <= tolerance); }

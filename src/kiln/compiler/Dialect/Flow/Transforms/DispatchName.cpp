@@ -1,7 +1,12 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/DispatchName.h"
 
-#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -83,6 +88,88 @@ std::string describeDispatch(DispatchRegionOp region) {
     appendTypes(text, {type});
   }
   return text;
+}
+
+// Of one turn of an operation's loops.
+static int64_t operationsIn(Block &body) {
+  int64_t count = 0;
+  body.walk([&](Operation *op) {
+    const bool isArithmetic =
+        isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !op->hasTrait<OpTrait::ConstantLike>() &&
+        !isa<CastOpInterface, arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::IndexCastOp>(op);
+    count += isArithmetic && !op->getResult(0).getType().isIndex();
+  });
+  return count;
+}
+
+DictionaryAttr describeWork(DispatchRegionOp region, ValueRange operands) {
+  int64_t operations = 0, bytes = 0, most = -1;
+  Type element; // of what most of the arithmetic reads
+  bool isKnown = true;
+  region->walk([&](linalg::LinalgOp op) {
+    int64_t turns = 1;
+    for (int64_t extent : op.getStaticLoopRanges()) {
+      isKnown &= ShapedType::isStatic(extent);
+      turns *= ShapedType::isStatic(extent) ? extent : 0;
+    }
+    const int64_t own = turns * operationsIn(op->getRegion(0).front());
+    operations += own;
+    if (own > most && op->getNumOperands() > 0) {
+      most = own;
+      element = getElementTypeOrSelf(op->getOperand(0).getType());
+    }
+  });
+  auto bytesOf = [&](Type type) -> int64_t {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return 0;
+    isKnown &= tensor.hasStaticShape();
+    return isKnown && tensor.getElementType().isIntOrFloat()
+               ? llvm::divideCeil(tensor.getNumElements() * tensor.getElementTypeBitWidth(), 8)
+               : 0;
+  };
+  int64_t largestResult = 0;
+  for (Type type : region.getResultTypes()) {
+    bytes += bytesOf(type);
+    largestResult = std::max(largestResult, bytesOf(type));
+  }
+  for (Value operand : operands) {
+    // Of what is picked from, no more is read than there are results.
+    const bool isPicked = llvm::any_of(operand.getUsers(), [&](Operation *user) {
+      return region->isProperAncestor(user) && isa<tensor::ExtractOp, tensor::ExtractSliceOp>(user);
+    });
+    bytes += isPicked ? std::min(bytesOf(operand.getType()), largestResult) : bytesOf(operand.getType());
+  }
+  Builder b(region.getContext());
+  if (!isKnown)
+    return b.getDictionaryAttr({});
+  NamedAttrList work;
+  work.append("bytes", b.getI64IntegerAttr(bytes));
+  work.append("operations", b.getI64IntegerAttr(operations));
+  if (element)
+    work.append("element", TypeAttr::get(element));
+  return work.getDictionary(region.getContext());
+}
+
+static void collectNodes(Location loc, llvm::SetVector<StringAttr> &names) {
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location each : fused.getLocations())
+      collectNodes(each, names);
+  } else if (auto name = dyn_cast<NameLoc>(loc)) {
+    names.insert(name.getName());
+  }
+}
+
+SmallVector<StringAttr> nodesOf(DispatchRegionOp region) {
+  llvm::SetVector<StringAttr> names;
+  region->walk([&](Operation *op) {
+    // What others start from has the place of whoever made it first.
+    const bool isWork = op != region && op->getNumResults() > 0 && !op->hasTrait<OpTrait::ConstantLike>() &&
+                        !isa<tensor::EmptyOp, tensor::DimOp, linalg::FillOp>(op);
+    if (isWork && op->getParentOp() == region)
+      collectNodes(op->getLoc(), names);
+  });
+  return names.takeVector();
 }
 
 } // namespace kiln::Flow

@@ -177,6 +177,9 @@ private:
       executable = known->second;
     }
     auto func = *executable.getInnerModule().getOps<func::FuncOp>().begin();
+    if (DictionaryAttr work = describeWork(region, operands.getArrayRef()); !work.empty())
+      func->setAttr(workAttr, work);
+    addNodes(func, nodesOf(region));
     auto entry = SymbolRefAttr::get(executable.getSymNameAttr(), {FlatSymbolRefAttr::get(func.getSymNameAttr())});
     auto dispatch = DispatchOp::create(builder, region.getLoc(), region.getResultTypes(), entry, operands.getArrayRef(),
                                        region.getResultDims(), outlined.tied);
@@ -225,6 +228,16 @@ private:
     }
     func::ReturnOp::create(builder, loc, results);
     return executable;
+  }
+
+  // To those of other dispatches of the same executable.
+  static void addNodes(func::FuncOp func, ArrayRef<StringAttr> nodes) {
+    llvm::SmallSetVector<Attribute, 8> all;
+    if (auto before = func->getAttrOfType<ArrayAttr>(nodesAttr))
+      all.insert_range(before);
+    all.insert_range(nodes);
+    if (!all.empty())
+      func->setAttr(nodesAttr, ArrayAttr::get(func.getContext(), all.getArrayRef()));
   }
 
   // What an executable computes, as text that does not depend on its name; equal texts share an executable.

@@ -25,6 +25,19 @@ static bool isRowwise(linalg::LinalgOp op, OpOperand &operand, unsigned rows) {
   return map.isIdentity() || map == rowsOf(op, rows);
 }
 
+// Whether the operand has what rows that lie beside each other share, as a mask that is the same for all heads: some
+// row loops are missing, and the rest is in order. Of a product that would be what is read again for each row.
+static bool isSharedByRows(linalg::LinalgOp op, OpOperand &operand, unsigned rows) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  if (linalg::isaContractionOpInterface(op) || !map.isProjectedPermutation() ||
+      map.getNumResults() + rows < op.getNumLoops())
+    return false;
+  SmallVector<unsigned> loops =
+      llvm::map_to_vector(map.getResults(), [](AffineExpr expr) { return cast<AffineDimExpr>(expr).getPosition(); });
+  return llvm::is_sorted(loops) &&
+         llvm::count_if(loops, [&](unsigned loop) { return loop >= rows; }) == int64_t(op.getNumLoops() - rows);
+}
+
 static bool haveUsefulSize(linalg::LinalgOp op, unsigned rows) {
   int64_t count = 1, length = 1;
   for (auto [loop, extent] : llvm::enumerate(op.getStaticLoopRanges())) {
@@ -53,8 +66,9 @@ static std::optional<unsigned> rowsOfRoot(Operation *root) {
     return std::nullopt;
   bool readsElements = llvm::any_of(op.getDpsInputOperands(),
                                     [&](OpOperand *input) { return op.getMatchingIndexingMap(input).isIdentity(); });
-  bool readsRows =
-      llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) { return isRowwise(op, *input, *rows); });
+  bool readsRows = llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    return isRowwise(op, *input, *rows) || isSharedByRows(op, *input, *rows);
+  });
   bool givesRows = llvm::all_of(op.getDpsInitsMutable(),
                                 [&](OpOperand &init) { return op.getMatchingIndexingMap(&init) == rowsOf(op, *rows); });
   return readsElements && readsRows && givesRows ? rows : std::nullopt;
@@ -86,7 +100,7 @@ static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned 
         op.getMatchingIndexingMap(&operand) !=
             (reduces ? rowsOf(op, rows) : AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext())))
       return false;
-    if (reduces && !isInit && !isRowwise(op, operand, rows))
+    if (reduces && !isInit && !isRowwise(op, operand, rows) && !isSharedByRows(op, operand, rows))
       return false;
   }
   return true;

@@ -175,7 +175,7 @@ def HAL_ExecutableBinaryOp : HAL_Op<"executable.binary", [HasParent<"ExecutableO
   let arguments = (ins OptionalAttr<StrAttr>:$sym_visibility, SymbolNameAttr:$sym_name,
                        HAL_ExecutableTargetAttr:$target, ArrayAttr:$exports, ElementsAttr:$data);
   let description = [{
-    `exports` holds a dictionary for each export, by ordinal: its name and its layout.
+    `exports` holds a dictionary for each export, by ordinal: its name, its layout, and what is known of its work.
   }];
   let assemblyFormat = [{
     custom<SymbolVisibility>($sym_visibility) $sym_name `target` `(` $target `)` `exports` `(` $exports `)`

@@ -95,6 +95,7 @@ private:
     int64_t constants = func.getNumArguments() - access.size();
     auto layout = PipelineLayoutAttr::get(builder.getContext(), constants, access);
     convertFunction(func, access);
+    const Attribute nodes = func->removeDiscardableAttr("kiln.nodes"), work = func->removeDiscardableAttr("kiln.work");
     auto executable = ExecutableOp::create(builder, loc, source.getSymName());
     builder.setInsertionPointToStart(&executable.getBody().front());
     llvm::StringSet<> names;
@@ -107,7 +108,10 @@ private:
       auto inner = OpBuilder::atBlockBegin(&variant.getBody().front());
       auto exportOp = ExecutableExportOp::create(inner, loc, builder.getStringAttr("public"), func.getSymNameAttr(),
                                                  builder.getI32IntegerAttr(0), layout);
-      (void)exportOp;
+      if (nodes)
+        exportOp->setAttr("kiln.nodes", nodes);
+      if (work)
+        exportOp->setAttr("kiln.work", work);
       inner.clone(*source.getInnerModule());
     }
     source.erase();

@@ -44,11 +44,12 @@ private:
 
     OpBuilder builder(variant);
     SmallVector<Attribute> exports;
-    for (auto exportOp : variant.getBody().front().getOps<ExecutableExportOp>())
-      exports.push_back(builder.getDictionaryAttr({
-          builder.getNamedAttr("layout", exportOp.getLayout()),
-          builder.getNamedAttr("name", exportOp.getSymNameAttr()),
-      }));
+    for (auto exportOp : variant.getBody().front().getOps<ExecutableExportOp>()) {
+      NamedAttrList entry(llvm::to_vector(exportOp->getDiscardableAttrs()));
+      entry.append("layout", exportOp.getLayout());
+      entry.append("name", exportOp.getSymNameAttr());
+      exports.push_back(entry.getDictionary(&getContext()));
+    }
     auto type = RankedTensorType::get({static_cast<int64_t>(bytes.size())}, builder.getI8Type());
     auto data = DenseElementsAttr::getFromRawBuffer(type, bytes);
     ExecutableBinaryOp::create(builder, variant.getLoc(), builder.getStringAttr("public"), variant.getSymNameAttr(),

@@ -132,6 +132,18 @@ static schema::ExecutableDesc executableOf(ExecutableOp op) {
         access.push_back(each == HAL::BindingAccess::ReadOnly ? 1 : each == HAL::BindingAccess::WriteOnly ? 2 : 3);
       result.exports.push_back({entry.getAs<StringAttr>("name").getValue().str(), static_cast<uint32_t>(access.size()),
                                 static_cast<uint32_t>(layout.getConstants()), access});
+      schema::ExecutableExportDesc &described = result.exports.back();
+      if (auto work = entry.getAs<DictionaryAttr>("kiln.work")) {
+        if (auto element = work.getAs<TypeAttr>("element"))
+          llvm::raw_string_ostream(described.elementType) << element.getValue();
+        for (auto [key, number] :
+             {std::pair("operations", &described.operations), std::pair("bytes", &described.bytes)})
+          if (auto known = work.getAs<IntegerAttr>(key))
+            *number = static_cast<uint64_t>(known.getInt());
+      }
+      if (auto nodes = entry.getAs<ArrayAttr>("kiln.nodes"))
+        for (auto node : nodes.getAsRange<StringAttr>())
+          described.nodes.push_back(node.str());
     }
     result.bytes = bytesOf(cast<ElementsAttr>(variant.get("data")));
     desc.variants.push_back(std::move(result));
