@@ -23,8 +23,11 @@ static StringRef strategyOf(TilingInterface op) {
     if (llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
       reduced.push_back(map);
   }
-  bool readsOnce =
-      linalgOp.getNumParallelLoops() != 0 && llvm::all_of(reduced, [](AffineMap map) { return map.isPermutation(); });
+  // A mask that several rows share makes none either; in a product with a vector it is the vector that they share.
+  const auto isReadOnce = [](AffineMap map) { return map.isPermutation(); };
+  bool readsOnce = linalgOp.getNumParallelLoops() != 0 &&
+                   (linalg::isaContractionOpInterface(linalgOp) ? llvm::all_of(reduced, isReadOnce)
+                                                                : llvm::any_of(reduced, isReadOnce));
   return reduced.size() >= 2 && !readsOnce ? "contraction" : "reduction";
 }
 

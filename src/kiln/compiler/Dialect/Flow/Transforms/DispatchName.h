@@ -12,8 +12,8 @@ namespace kiln::Flow {
 // types: one where all are the same, else those of the inputs and of the result, "i8xi8xi32".
 std::string describeDispatch(DispatchRegionOp region);
 
-// The work of one dispatch as {operations, element, bytes}: arithmetic, where a product and its sum are two, the type of
-// what it reads, and what all tensors hold. Nothing where the call decides extents.
+// The work of one dispatch as {operations, element, bytes}: arithmetic, where a product and its sum are two, the type
+// of what it reads, and what all tensors hold. Nothing where the call decides extents.
 mlir::DictionaryAttr describeWork(DispatchRegionOp region, mlir::ValueRange operands);
 // The names that the model's nodes have of which the dispatch is made, as locations tell them.
 mlir::SmallVector<mlir::StringAttr> nodesOf(DispatchRegionOp region);

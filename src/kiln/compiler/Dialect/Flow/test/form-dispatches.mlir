@@ -105,17 +105,3 @@ util.func @padding(%x: tensor<1x8x8x4xf32>, %f: tensor<3x3x4x16xf32>) -> (tensor
   %c = linalg.conv_2d_nhwc_hwcf ins(%again, %f : tensor<1x10x10x4xf32>, tensor<3x3x4x16xf32>) outs(%init2 : tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xf32>
   util.return %sums, %c : tensor<1x8x8x4xf32>, tensor<1x8x8x16xf32>
 }
-
-// A part of each row, which workgroups share as loops: the pieces of a row that are as long as the part. What starts at the front of a
-// dimension stays a slice.
-// CHECK-LABEL: @parts
-// CHECK: tensor.expand_shape %{{.+}} {{\[\[}}0], [1, 2]] output_shape [6, 3, 16] : tensor<6x48xf32> into tensor<6x3x16xf32>
-// CHECK: flow.dispatch.region
-// CHECK: linalg.generic {indexing_maps = [#{{.+}}, #{{.+}}], iterator_types = ["parallel", "parallel", "parallel"]}
-// CHECK: flow.dispatch.region
-// CHECK: tensor.extract_slice %{{.+}}[0, 0] [4, 48] [1, 1]
-util.func @parts(%x: tensor<6x48xf32>) -> (tensor<6x16xf32>, tensor<4x48xf32>) {
-  %middle = tensor.extract_slice %x[0, 16] [6, 16] [1, 1] : tensor<6x48xf32> to tensor<6x16xf32>
-  %front = tensor.extract_slice %x[0, 0] [4, 48] [1, 1] : tensor<6x48xf32> to tensor<4x48xf32>
-  util.return %middle, %front : tensor<6x16xf32>, tensor<4x48xf32>
-}
