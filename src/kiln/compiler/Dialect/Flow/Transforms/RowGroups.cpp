@@ -55,6 +55,21 @@ static bool haveUsefulSize(linalg::LinalgOp op, unsigned rows) {
   return length > 0 && length <= longestRow && (count >= fewRows || length < longRow);
 }
 
+// Whether the rows of an operation are much longer than those that a group starts from, as where a sum of a few parts
+// becomes part of many elements: whoever has a row would do all of that alone.
+static bool hasLongerRows(linalg::LinalgOp op, Operation *root, unsigned rows) {
+  constexpr int64_t longer = 8;
+  auto lengthOf = [&](linalg::LinalgOp of) -> std::optional<int64_t> {
+    int64_t length = 1;
+    for (int64_t extent : ArrayRef(of.getStaticLoopRanges()).drop_front(rows))
+      if (ShapedType::isDynamic(extent) || llvm::MulOverflow(length, extent, length))
+        return std::nullopt;
+    return length;
+  };
+  std::optional<int64_t> own = lengthOf(op), first = lengthOf(cast<linalg::LinalgOp>(root));
+  return own && first && *own / longer > *first;
+}
+
 // The number of row loops, if the operation reduces rows and can start a group. Of a product's operands, one is no
 // rows.
 static std::optional<unsigned> rowsOfRoot(Operation *root) {
@@ -87,7 +102,8 @@ static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned 
     return false;
   bool reduces = op.getNumReductionLoops() > 0;
   std::optional<unsigned> parallel = countRowLoops(op);
-  if (!parallel || (reduces && *parallel != rows) || !haveUsefulSize(op, rows))
+  if (!parallel || (reduces && *parallel != rows) || !haveUsefulSize(op, rows) ||
+      hasLongerRows(op, group.front(), rows))
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *producer = operand.get().getDefiningOp();
