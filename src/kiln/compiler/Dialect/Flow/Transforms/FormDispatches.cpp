@@ -260,6 +260,9 @@ private:
     for (SmallVector<Operation *> &group : groups) {
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(group.front()); slice && group.size() == 1)
         group.front() = inLoops(slice);
+      if (auto insert = dyn_cast<tensor::InsertSliceOp>(group.front()); insert && group.size() == 1)
+        if (Operation *loops = loadedInLoops(insert))
+          group.insert(group.begin(), loops);
       if (failed(formGroup(group)))
         return failure();
     }
@@ -325,6 +328,35 @@ private:
       whole = tensor::CollapseShapeOp::create(b, loc, result, whole, pieces);
     slice.replaceAllUsesWith(whole);
     slice.erase();
+    return loops;
+  }
+
+  // What is inserted, loaded by loops that workgroups share; null where the call decides what that is. A dimension of
+  // one element more keeps them from being no work, which nobody would need to do.
+  static Operation *loadedInLoops(tensor::InsertSliceOp insert) {
+    RankedTensorType type = insert.getSourceType();
+    const int64_t rank = type.getRank();
+    constexpr int64_t least = 4096; // elements that are worth sharing
+    if (rank == 0 || !type.hasStaticShape() || type.getNumElements() < least || insert.getDestType().getRank() != rank)
+      return nullptr;
+    OpBuilder b(insert);
+    Location loc = insert.getLoc();
+    SmallVector<int64_t> shape(type.getShape());
+    shape.insert(shape.begin(), 1);
+    SmallVector<ReassociationIndices> groups = {{0, 1}};
+    for (int64_t dim = 1; dim < rank; ++dim)
+      groups.push_back({dim + 1});
+    Value source = tensor::ExpandShapeOp::create(b, loc, RankedTensorType::get(shape, type.getElementType()),
+                                                 insert.getSource(), groups);
+    Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+    AffineMap whole = b.getMultiDimIdentityMap(rank);
+    SmallVector<AffineExpr> places(whole.getResults());
+    places.insert(places.begin(), b.getAffineConstantExpr(0));
+    auto loops = linalg::GenericOp::create(
+        b, loc, empty.getType(), source, empty, ArrayRef{AffineMap::get(rank, 0, places, b.getContext()), whole},
+        SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+        [](OpBuilder &inner, Location at, ValueRange args) { linalg::YieldOp::create(inner, at, args[0]); });
+    insert.getSourceMutable().assign(loops.getResult(0));
     return loops;
   }
 
