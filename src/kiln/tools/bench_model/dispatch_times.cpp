@@ -8,6 +8,7 @@
 #include "kiln/base/clock.h"
 #include "kiln/base/wrap_text.h"
 #include "kiln/measure/statistics/robust.h"
+#include "kiln/schema/name.h"
 #include "nlohmann/json.hpp"
 
 namespace kiln {
@@ -52,13 +53,21 @@ std::map<std::string_view, const vm::ExecutableExportInfo *> exportsOf(const vm:
   return all;
 }
 
+// A model's file may say anything.
+std::string printable(std::string_view text) {
+  std::string result(text);
+  if (!schema::isName(text))
+    std::ranges::replace_if(result, [](char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  return result;
+}
+
 std::string listed(const std::vector<std::string> &nodes, size_t width) {
   std::string text;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::string more = i + 1 < nodes.size() ? fmt::format(", and {} more", nodes.size() - i - 1) : "";
     if (i > 0 && text.size() + 2 + nodes[i].size() + more.size() > width)
       return text + fmt::format(", and {} more", nodes.size() - i);
-    text += (i ? ", " : "") + nodes[i];
+    text += (i ? ", " : "") + printable(nodes[i]);
   }
   return text;
 }
@@ -196,7 +205,7 @@ std::string DispatchTimes::json(const std::string &model) const {
     if (row.ofRoof)
       line["of_roof"] = *row.ofRoof;
     line["nodes"] = row.nodes;
-    text += line.dump() + "\n";
+    text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
   return text;
 }

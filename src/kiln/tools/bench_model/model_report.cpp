@@ -149,7 +149,7 @@ std::string ModelReport::json() const {
       }
     }
     line["time"] = time;
-    text += line.dump() + "\n";
+    text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
   if (dispatches)
     text += dispatches->json(model);

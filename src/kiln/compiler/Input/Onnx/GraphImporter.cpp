@@ -174,16 +174,20 @@ static bool isNarrowFloat(DataType type) {
   return Emitter::isFloat(type) && bitsOf(type) < 32;
 }
 
-// As Operator::adds has it.
+// As Operator::adds has it. What there is behind the first result are the running mean and variance of a
+// BatchNormalization, of the type that these come with.
 static LogicalResult lowerInF32(Lower lower, NodeLowering &lowering) {
-  const DataType type = lowering.in(0).type;
-  for (const Value *&input : lowering.inputs)
+  constexpr size_t kRunningMean = 3;
+  SmallVector<DataType> types;
+  for (const Value *&input : lowering.inputs) {
+    types.push_back(input ? input->type : DataType::F32);
     if (input && isNarrowFloat(input->type))
       input = &lowering.widened.emplace_back(lowering.e.cast(*input, DataType::F32));
+  }
   if (failed(lower(lowering)))
     return failure();
-  for (Value &result : lowering.results)
-    result = lowering.e.cast(result, type);
+  for (auto [i, result] : llvm::enumerate(lowering.results))
+    result = lowering.e.cast(result, types[i == 0 ? 0 : kRunningMean + i - 1]);
   return success();
 }
 

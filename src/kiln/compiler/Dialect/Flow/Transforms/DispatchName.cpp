@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -102,6 +103,27 @@ static int64_t operationsIn(Block &body) {
   return count;
 }
 
+// How many elements of a tensor an operation of a dispatch reads at most. Of what is picked from, no more than there
+// are bytes of results.
+static int64_t elementsRead(OpOperand &use, int64_t resultBytes) {
+  Operation *op = use.getOwner();
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op); insert && &use == &insert.getDestMutable())
+    return 0;
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return slice.getType().hasStaticShape() ? slice.getType().getNumElements() : INT64_MAX;
+  if (isa<tensor::ExtractOp>(op))
+    return resultBytes;
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp)
+    return INT64_MAX;
+  AffineMap map = linalgOp.getMatchingIndexingMap(&use);
+  int64_t count = 1;
+  for (auto [loop, extent] : llvm::enumerate(linalgOp.getStaticLoopRanges()))
+    if (map.isFunctionOfDim(loop) && (ShapedType::isDynamic(extent) || llvm::MulOverflow(count, extent, count)))
+      return INT64_MAX;
+  return count;
+}
+
 DictionaryAttr describeWork(DispatchRegionOp region, ValueRange operands) {
   int64_t operations = 0, bytes = 0, most = -1;
   Type element; // of what most of the arithmetic reads
@@ -119,26 +141,30 @@ DictionaryAttr describeWork(DispatchRegionOp region, ValueRange operands) {
       element = getElementTypeOrSelf(op->getOperand(0).getType());
     }
   });
-  auto bytesOf = [&](Type type) -> int64_t {
+  // Kernels have a byte for each element of fewer bits.
+  auto bytesOf = [&](Type type, int64_t most) -> int64_t {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return 0;
     isKnown &= tensor.hasStaticShape();
     return isKnown && tensor.getElementType().isIntOrFloat()
-               ? llvm::divideCeil(tensor.getNumElements() * tensor.getElementTypeBitWidth(), 8)
+               ? std::min(tensor.getNumElements(), most) * int64_t(llvm::divideCeil(tensor.getElementTypeBitWidth(), 8))
                : 0;
   };
-  int64_t largestResult = 0;
-  for (Type type : region.getResultTypes()) {
-    bytes += bytesOf(type);
-    largestResult = std::max(largestResult, bytesOf(type));
+  // Of what is updated, the part that is inserted.
+  int64_t results = 0;
+  for (Value result : region.getBody().front().getTerminator()->getOperands()) {
+    auto insert = result.getDefiningOp<tensor::InsertSliceOp>();
+    const int64_t written = bytesOf(insert ? insert.getSource().getType() : result.getType(), INT64_MAX);
+    bytes += written;
+    results = std::max(results, written);
   }
   for (Value operand : operands) {
-    // Of what is picked from, no more is read than there are results.
-    const bool isPicked = llvm::any_of(operand.getUsers(), [&](Operation *user) {
-      return region->isProperAncestor(user) && isa<tensor::ExtractOp, tensor::ExtractSliceOp>(user);
-    });
-    bytes += isPicked ? std::min(bytesOf(operand.getType()), largestResult) : bytesOf(operand.getType());
+    int64_t read = 0; // elements
+    for (OpOperand &use : operand.getUses())
+      if (region->isProperAncestor(use.getOwner()))
+        read = std::max(read, elementsRead(use, results));
+    bytes += bytesOf(operand.getType(), read);
   }
   Builder b(region.getContext());
   if (!isKnown)

@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,6 +30,8 @@ public:
     linalg::ConvolutionDimensions dims = *linalg::inferConvolutionDims(op);
     if (!dims.depth.empty() || dims.outputChannel.size() != 1 || dims.outputImage.empty())
       return std::nullopt;
+    if (!llvm::all_of(op->getOperandTypes(), [](Type type) { return elementOf(type).isIntOrFloat(); }))
+      return std::nullopt;
     WindowProduct product(op);
     for (unsigned loop : llvm::concat<unsigned>(dims.batch, dims.outputImage))
       product.rows.push_back(loop);
@@ -46,6 +49,10 @@ public:
         image = image.replace(getAffineDimExpr(loop, op->getContext()), getAffineConstantExpr(0, op->getContext()),
                               image.getNumDims(), /*numResultSyms=*/0);
     product.isPlain = image == product.mapOf({product.rows, {product.depth.back()}});
+    // A window of one pixel may be of a part of the image.
+    auto type = cast<RankedTensorType>(op.getDpsInputOperand(0)->get().getType());
+    for (auto [dim, loop] : llvm::enumerate(product.rows))
+      product.isPlain = product.isPlain && type.getDimSize(dim) == product.extents[loop];
     return product;
   }
 
@@ -72,8 +79,9 @@ public:
     rewriter.cloneRegionBefore(op->getRegion(0), generic.getRegion(), generic.getRegion().begin());
     generic->setDiscardableAttrs(llvm::to_vector(op->getDiscardableAttrs()));
     linalg::LinalgOp named = generic;
-    if (FailureOr<linalg::LinalgOp> product = linalg::specializeGenericOp(rewriter, generic); succeeded(product))
-      named = *product;
+    if (isOfMatmul(*generic.getBody()))
+      if (FailureOr<linalg::LinalgOp> product = linalg::specializeGenericOp(rewriter, generic); succeeded(product))
+        named = *product;
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, type, named->getResult(0),
                                                        groupsOf({int64_t(rows.size()), 1}));
@@ -81,6 +89,26 @@ public:
 
 private:
   explicit WindowProduct(linalg::LinalgOp op) : op(op), extents(op.getStaticLoopRanges()) {}
+
+  // Whether a body is what linalg.matmul has for its types: upstream's naming looks at the shape of the operation
+  // alone, and what is made wider without a sign, or after it was multiplied, would be lost.
+  static bool isOfMatmul(Block &body) {
+    auto sum = body.getTerminator()->getOperand(0).getDefiningOp();
+    if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) || sum->getResult(0).getType().isInteger(1))
+      return false;
+    const bool isFloat = isa<arith::AddFOp>(sum);
+    Operation *product = nullptr;
+    for (Operation &op : body.without_terminator()) {
+      const bool isProduct = isFloat ? isa<arith::MulFOp>(op) : isa<arith::MulIOp>(op);
+      const bool isWider = isFloat ? isa<arith::ExtFOp>(op) : isa<arith::ExtSIOp>(op);
+      if (isProduct && !product && op.getResult(0).getType() == sum->getResult(0).getType())
+        product = &op;
+      else if (!isWider && &op != sum)
+        return false;
+    }
+    return product && llvm::is_contained(sum->getOperands(), product->getResult(0)) &&
+           llvm::is_contained(sum->getOperands(), Value(body.getArguments().back()));
+  }
 
   static Type elementOf(Type type) { return cast<RankedTensorType>(type).getElementType(); }
   int64_t elementBytes() {
