@@ -3,6 +3,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/Dims.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/ReadLoops.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Interfaces/ConvolutionLoops.h"
@@ -317,12 +318,7 @@ private:
     for (auto [dim, offset] : llvm::enumerate(offsets))
       places.push_back(to[dim] == 1 ? b.getAffineConstantExpr(offset)
                                     : b.getAffineDimExpr(dim) * strides[dim] + offset);
-    Value empty = tensor::EmptyOp::create(b, loc, to, source.getElementType());
-    auto loops = linalg::GenericOp::create(
-        b, loc, empty.getType(), tensor, empty,
-        ArrayRef{AffineMap::get(to.size(), 0, places, b.getContext()), b.getMultiDimIdentityMap(to.size())},
-        SmallVector<utils::IteratorType>(to.size(), utils::IteratorType::parallel),
-        [](OpBuilder &inner, Location at, ValueRange args) { linalg::YieldOp::create(inner, at, args[0]); });
+    linalg::GenericOp loops = readInLoops(b, loc, tensor, to, places);
     Value whole = loops.getResult(0);
     if (!pieces.empty())
       whole = tensor::CollapseShapeOp::create(b, loc, result, whole, pieces);
@@ -348,14 +344,9 @@ private:
       groups.push_back({dim + 1});
     Value source = tensor::ExpandShapeOp::create(b, loc, RankedTensorType::get(shape, type.getElementType()),
                                                  insert.getSource(), groups);
-    Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-    AffineMap whole = b.getMultiDimIdentityMap(rank);
-    SmallVector<AffineExpr> places(whole.getResults());
+    SmallVector<AffineExpr> places(b.getMultiDimIdentityMap(rank).getResults());
     places.insert(places.begin(), b.getAffineConstantExpr(0));
-    auto loops = linalg::GenericOp::create(
-        b, loc, empty.getType(), source, empty, ArrayRef{AffineMap::get(rank, 0, places, b.getContext()), whole},
-        SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
-        [](OpBuilder &inner, Location at, ValueRange args) { linalg::YieldOp::create(inner, at, args[0]); });
+    linalg::GenericOp loops = readInLoops(b, loc, source, type.getShape(), places);
     insert.getSourceMutable().assign(loops.getResult(0));
     return loops;
   }

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "kiln/compiler/Dialect/Flow/Transforms/ReadLoops.h"
 #include "kiln/compiler/Interfaces/ConvolutionLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -152,16 +153,9 @@ private:
       places[loop] = rewriter.getAffineDimExpr(shape.size());
       shape.push_back(extents[loop]);
     }
-    const unsigned rank = shape.size();
-    AffineMap from =
-        op.getMatchingIndexingMap(op.getDpsInputOperand(0)).replaceDimsAndSymbols(places, {}, rank, /*numSymbols=*/0);
-    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), shape, elementOf(image.getType()));
-    return linalg::GenericOp::create(
-               rewriter, op.getLoc(), empty.getType(), image, empty,
-               ArrayRef{from, rewriter.getMultiDimIdentityMap(rank)},
-               SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
-               [](OpBuilder &b, Location loc, ValueRange args) { linalg::YieldOp::create(b, loc, args[0]); })
-        .getResult(0);
+    AffineMap from = op.getMatchingIndexingMap(op.getDpsInputOperand(0))
+                         .replaceDimsAndSymbols(places, {}, shape.size(), /*numSymbols=*/0);
+    return readInLoops(rewriter, op.getLoc(), image, shape, from.getResults()).getResult(0);
   }
 
   // The filters with their pixels first, then their channels, and which one it is last.
