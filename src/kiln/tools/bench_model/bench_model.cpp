@@ -454,6 +454,8 @@ Result<bool> run(BenchModelFlags &flags) {
   if (flags.rounds < 3 || !(flags.seconds > 0))
     return invalidArgument("--rounds={} --seconds={}: three rounds and some time are needed for an interval",
                            flags.rounds, flags.seconds);
+  if (flags.perDispatch && flags.format == "csv" && flags.output.empty())
+    return invalidArgument("--per-dispatch is not in CSV; --output=FILE takes the rows, and the table is printed");
   KILN_RETURN_IF_ERROR(rivalsOf(flags.against).status());
   KILN_RETURN_IF_ERROR(flags.runtime.startTimeout());
   bool agree = true;

@@ -1,5 +1,5 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/DescribeDispatch.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/Dims.h"
-#include "kiln/compiler/Dialect/Flow/Transforms/DispatchName.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/InitUse.h"

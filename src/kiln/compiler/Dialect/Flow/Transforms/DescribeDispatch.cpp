@@ -1,4 +1,4 @@
-#include "kiln/compiler/Dialect/Flow/Transforms/DispatchName.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/DescribeDispatch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
