@@ -97,12 +97,17 @@ FailureOr<Value> convolve(NodeLowering &n, const Value &image, const Value &filt
   for (int64_t dim = 0; dim < space; ++dim)
     dims.push_back(window.outputs[dim]);
   MLIRContext *context = e.b.getContext();
-  if (groups == 1 && space == 2 && image.type == filter.type && image.type == type) {
+  if (groups == 1 && space >= 1 && space <= 3 && image.type == filter.type && image.type == type) {
     mlir::Value target = e.filled(type, dims, e.constantScalar(0, type)).tensor;
-    auto conv = linalg::Conv2DNchwFchwOp::create(
-        e.b, e.loc, target.getType(), ValueRange{e.tensorOf(image), e.tensorOf(filter)}, ValueRange{target},
-        e.b.getI64TensorAttr(window.strides), e.b.getI64TensorAttr(window.dilations));
-    return e.wrap(conv.getResult(0), type, dims);
+    auto of = [&](auto op) {
+      auto conv = decltype(op)::create(e.b, e.loc, target.getType(), ValueRange{e.tensorOf(image), e.tensorOf(filter)},
+                                       ValueRange{target}, e.b.getI64TensorAttr(window.strides),
+                                       e.b.getI64TensorAttr(window.dilations));
+      return e.wrap(conv.getResult(0), type, dims);
+    };
+    return space == 1   ? of(linalg::Conv1DNcwFcwOp())
+           : space == 2 ? of(linalg::Conv2DNchwFchwOp())
+                        : of(linalg::Conv3DNcdhwFcdhwOp());
   }
   const std::optional<int64_t> channels = Emitter::known(image.dims[1]);
   if (space == 2 && channels && groups == *channels && *filters == groups && image.type == type) {
