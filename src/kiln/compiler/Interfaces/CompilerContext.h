@@ -30,6 +30,7 @@ struct CompilerOptions {
   bool widenFloats = false; // see the pass kiln-widen-floats
   bool zeroFillElided = false;
   bool channelsLast = true;      // see the pass kiln-flow-channels-last
+  bool joinProducts = true;      // see the pass kiln-flow-join-products
   bool dataTiling = true;        // see the pass kiln-flow-pack-constants
   bool evaluateConstants = true; // see the pass kiln-flow-hoist-constants
   std::string parameterExport;   // [scope=]file, empty: constants stay in the program

@@ -57,6 +57,8 @@ void Compiler::bindOptions(OptionBinder &binder) {
               "kiln-dispatch compares programs of a corpus with");
   binder.flag("kiln-opt-channels-last", &options.channelsLast,
               "Let the images of convolutions lie with their channels last, where filters are constant");
+  binder.flag("kiln-global-opt-enable-fuse-horizontal-contractions", &options.joinProducts,
+              "Make one product of several that multiply the same rows by constant weights");
   binder.flag("kiln-opt-data-tiling", &options.dataTiling,
               "Lay weights out as kernels read them, when the module is loaded");
   binder.flag(

@@ -18,8 +18,6 @@ constexpr Switch kSwitches[] = {
     {"kiln-opt-outer-dim-concat", false, "each part of a concatenation is written where it goes, along any dimension"},
     {"kiln-flow-enable-aggressive-fusion", true,
      "whatever a kernel can hold is fused, and what is not is a remark (--kiln-remarks)"},
-    {"kiln-global-opt-enable-fuse-horizontal-contractions", false,
-     "products of one operand are dispatches of their own"},
     {"kiln-vm-target-truncate-unsupported-floats", false, "the host program has floats of 64 bits, and rounds none"},
     {"kiln-codegen-gpu-native-math-precision", false, "functions keep their bounds of error on all targets"},
     {"kiln-codegen-llvmgpu-use-vector-distribution", false,

@@ -64,6 +64,19 @@ def GatherWindowsPass : Pass<"kiln-flow-gather-windows", "mlir::ModuleOp"> {
   let constructor = "kiln::Flow::createGatherWindowsPass(context)";
 }
 
+def JoinProductsPass : Pass<"kiln-flow-join-products", "mlir::ModuleOp"> {
+  let summary = "Makes one product of several that multiply the same rows";
+  let description = [{
+    Products of one operand, such as queries, keys and values of attention, become one whose weights stand beside each
+    other: a kernel reads the rows once and has more work to share. Only weights of the same shape that are constants or
+    parameters are joined, when the module is loaded, and only where the results are moved before anything else needs them,
+    as heads are, since what moves them reads a part of the wider result as well as the whole of its own. Not with
+    --kiln-global-opt-enable-fuse-horizontal-contractions=false, nor with --kiln-opt-const-eval=false.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createJoinProductsPass(context)";
+}
+
 def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
   let summary = "Computes before a loop the reductions that give the same in each of its turns";
   let description = [{

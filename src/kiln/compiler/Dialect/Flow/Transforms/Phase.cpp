@@ -17,6 +17,8 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createNormalizeOpsPass());
   passes.addPass(createChannelsLastPass(context));
   passes.addPass(createGatherWindowsPass(context));
+  passes.addPass(createCSEPass());
+  passes.addPass(createJoinProductsPass(context));
   passes.addPass(createHoistReductionsPass());
   passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
@@ -40,6 +42,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createNormalizeOpsPass(); });
   registerPass([&context] { return createChannelsLastPass(context); });
   registerPass([&context] { return createGatherWindowsPass(context); });
+  registerPass([&context] { return createJoinProductsPass(context); });
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
   registerPass([&context] { return createMergeReductionsPass(context); });
