@@ -33,6 +33,12 @@ using namespace kiln;
 
 namespace {
 
+// Passes and specs of the user's may leave anything, and may name any pass.
+bool runsUsersPasses(const Compiler &compiler) {
+  const CompilerOptions &options = compiler.context().options;
+  return !options.preprocessingPassPipeline.empty() || !options.preprocessingSpec.empty();
+}
+
 enum OutputFormat { kBytecode, kC, kAssembly, kFingerprints };
 
 struct ToolOptions {
@@ -194,7 +200,7 @@ private:
       return failure();
     applyDefaultTimingPassManagerCLOptions(passes);
     // A pipeline of the user's may leave what the next pass would crash on.
-    passes.enableVerifier(options.verifyEach || !compiler.context().options.preprocessingPassPipeline.empty());
+    passes.enableVerifier(options.verifyEach || runsUsersPasses(compiler));
     buildPhases(passes, compiler.context(), first, last);
     return passes.run(module);
   }
@@ -361,7 +367,7 @@ int kiln::compileMain(int argc, char **argv, void (*registerBackends)(TargetBack
   options.input = input;
   for (const std::string &note : compiler.notes())
     reportNote("kiln-compile", note);
-  if (!compiler.context().options.preprocessingPassPipeline.empty())
+  if (runsUsersPasses(compiler))
     compiler.registerPasses();
 
   if (!llvm::is_contained({"auto", "none", "tosa", "stablehlo", "onnx"}, options.inputType))

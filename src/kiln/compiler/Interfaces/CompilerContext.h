@@ -24,6 +24,8 @@ struct CompilerOptions {
   // The devices that programs will run on, which choose backends as well; and which backends of local ones, empty: all.
   std::vector<std::string> targetDevices, localTargetDeviceBackends;
   std::string preprocessingPassPipeline; // run in the preprocessing phase
+  std::string preprocessingSpec;         // a transform-dialect file that is applied to the program then; empty: none
+  std::string configurationSpec;         // one that configures each dispatch, FILE or FILE@SEQUENCE; empty: none
   int64_t dispatchRepeatCount = 1;       // how often each dispatch is launched, for benchmarks
   bool optimizeBytecodeModule = true;    // CSE, canonicalization and the like on the VM's program
   int optimizationLevel = 3;

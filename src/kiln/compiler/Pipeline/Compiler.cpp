@@ -48,6 +48,14 @@ void Compiler::bindOptions(OptionBinder &binder) {
                 "How hard to optimize device code, from O0, nothing beyond what is needed, to O3");
   binder.flag("kiln-preprocessing-pass-pipeline", &options.preprocessingPassPipeline, "pipeline",
               "Passes to run in the preprocessing phase, as in kiln-opt's --pass-pipeline");
+  binder.flag(
+      "kiln-preprocessing-transform-spec-filename", &options.preprocessingSpec, "<file>",
+      "A transform-dialect file whose @__transform_main is applied to the program in the preprocessing phase: it may "
+      "replace parts by functions of its own (docs/specs.md)");
+  binder.flag(
+      "kiln-codegen-transform-dialect-library", &options.configurationSpec, "<file>",
+      "A transform-dialect file whose @__kernel_config, or what FILE@NAME says, is applied to each dispatch before "
+      "its strategy is chosen: it may give operations a configuration (docs/specs.md)");
   binder.flag("kiln-hal-benchmark-dispatch-repeat-count", &options.dispatchRepeatCount, "n",
               "Launch each dispatch this many times; kiln-benchmark-module counts each");
   binder.flag("kiln-vm-bytecode-module-optimize", &options.optimizeBytecodeModule,

@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
+#include "kiln/compiler/TransformOps/SubgraphOps.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
 
 #include "mlir/Dialect/Affine/TransformOps/AffineTransformOps.h"
@@ -190,6 +191,7 @@ public:
 void kiln::registerTransformExtension(DialectRegistry &registry) {
   registry.insert<transform::TransformDialect>();
   registry.addExtensions<KilnTransformExtension>();
+  registerSubgraphOps(registry);
   affine::registerTransformDialectExtension(registry);
   bufferization::registerTransformDialectExtension(registry);
   func::registerTransformDialectExtension(registry);

@@ -33,8 +33,8 @@ std::string dispatchNames(Operation *variant) {
 //===--- Loading --------------------------------------------------------------------------------------------------===//
 
 // Where the spec starts. Null after an error.
-static transform::TransformOpInterface findEntry(ModuleOp module, StringRef path) {
-  for (StringRef name : {StringRef("__kiln_codegen"), StringRef("__transform_main")}) {
+static transform::TransformOpInterface findEntry(ModuleOp module, StringRef path, ArrayRef<StringRef> entries) {
+  for (StringRef name : entries) {
     transform::TransformOpInterface found;
     module->walk([&](transform::NamedSequenceOp sequence) {
       if (sequence.getSymName() == name)
@@ -55,7 +55,7 @@ static transform::TransformOpInterface findEntry(ModuleOp module, StringRef path
     error << "the transform spec '" << path << "' holds no transform to start with";
   else
     error << "the transform spec '" << path << "' holds more than one top-level transform.sequence";
-  error << "; write one transform.sequence, or a transform.named_sequence @__transform_main";
+  error << "; write one transform.sequence, or a transform.named_sequence @" << entries.back();
   return {};
 }
 
@@ -73,7 +73,8 @@ static void addTraces(transform::TransformOpInterface entry) {
   }
 }
 
-FailureOr<std::shared_ptr<const TransformSpec>> TransformSpec::load(MLIRContext *context, StringRef path) {
+FailureOr<std::shared_ptr<const TransformSpec>> TransformSpec::load(MLIRContext *context, StringRef path,
+                                                                    ArrayRef<StringRef> entries) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return emitError(FileLineColLoc::get(context, path, 0, 0))
@@ -86,11 +87,16 @@ FailureOr<std::shared_ptr<const TransformSpec>> TransformSpec::load(MLIRContext 
   spec->module = parseSourceString<ModuleOp>(updateSpec(spec->text), ParserConfig(context), /*sourceName=*/path);
   if (!spec->module)
     return failure(); // The parser has said where.
-  spec->entry = findEntry(*spec->module, path);
+  spec->entry = findEntry(*spec->module, path, entries);
   if (!spec->entry)
     return failure();
   addTraces(spec->entry);
   return std::shared_ptr<const TransformSpec>(std::move(spec));
+}
+
+// What a spec is applied to, for messages.
+static std::string nameOf(Operation *root) {
+  return isa<HAL::ExecutableVariantOp>(root) ? "dispatch " + dispatchNames(root) : "the program";
 }
 
 //===--- Applying -------------------------------------------------------------------------------------------------===//
@@ -135,7 +141,7 @@ LogicalResult TransformSpec::apply(Operation *root) const {
   }
   if (!survived)
     return emitError(current->getLoc())
-           << "'" << spelling(current) << "' on dispatch " << dispatchNames(root)
+           << "'" << spelling(current) << "' on " << nameOf(root)
            << ": it crashed on what the steps before it have made, which is a bug of the op: it should say what it "
               "cannot take";
   if (succeeded(result)) {
@@ -146,7 +152,7 @@ LogicalResult TransformSpec::apply(Operation *root) const {
 
   // The first error is the message, all else are notes; without the ops in full that MLIR likes to add.
   InFlightDiagnostic error = emitError(current->getLoc());
-  error << "'" << spelling(current) << "' on dispatch " << dispatchNames(root) << ": ";
+  error << "'" << spelling(current) << "' on " << nameOf(root) << ": ";
   bool first = true;
   for (Diagnostic &diagnostic : said) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first &&

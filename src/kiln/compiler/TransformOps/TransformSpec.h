@@ -24,13 +24,15 @@ struct SpecFault {
 // Immutable once loaded, so that one spec is applied to many dispatches from several threads.
 class TransformSpec {
 public:
-  // Reads the file, brings old spellings up to date (SpecUpdater.h), parses it, and finds where it starts: a named
-  // sequence @__kiln_codegen or @__transform_main, or else its one top-level transform.sequence. Errors name the file
+  // Reads the file, brings old spellings up to date (SpecUpdater.h), parses it, and finds where it starts: the first of
+  // the named sequences `entries` that it has, or else its one top-level transform.sequence. Errors name the file
   // and the line. Loads dialects, so it must not run inside a pass.
-  static mlir::FailureOr<std::shared_ptr<const TransformSpec>> load(mlir::MLIRContext *context, llvm::StringRef path);
+  static mlir::FailureOr<std::shared_ptr<const TransformSpec>> load(mlir::MLIRContext *context, llvm::StringRef path,
+                                                                    llvm::ArrayRef<llvm::StringRef> entries = {
+                                                                        "__kiln_codegen", "__transform_main"});
 
-  // Applies the spec to `root`, a hal.executable.variant. A failure is one error at the failing line of the spec that
-  // names its op and the dispatch.
+  // Applies the spec to `root`, a hal.executable.variant or a whole program. A failure is one error at the failing line
+  // of the spec that names its op and the dispatch.
   mlir::LogicalResult apply(mlir::Operation *root) const;
 
   // The same for code generation: no configuration of the dispatches stays, and what the spec leaves on tensors, in an

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace kiln {
 
-void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
+void buildInputConversion(OpPassManager &passes, const CompilerContext &context) {
   if (context.options.zeroFillElided)
     passes.addPass(createZeroFillElidedPass());
   passes.addPass(createPlaceOpsPass());
@@ -40,6 +40,10 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   // What folding has shown to have no elements, which operations' own checks may refuse.
   passes.addPass(Flow::createNormalizeOpsPass());
   passes.addPass(createCSEPass());
+}
+
+void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
+  buildInputConversion(passes, context);
   if (!context.options.parameterExport.empty())
     passes.addPass(createExportParametersPass(context));
 }
@@ -51,6 +55,8 @@ void buildAbiPhase(OpPassManager &passes, const CompilerContext &) {
 
 void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createRunPreprocessingPass(context));
+  if (!context.options.preprocessingSpec.empty())
+    passes.addPass(createReplaceSubgraphsPass(context));
 }
 
 void registerTransformsPasses(const CompilerContext &context) {
@@ -72,6 +78,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createWrapEntryPointsPass(); });
   registerPass([] { return createZeroFillElidedPass(); });
   registerPass([&context] { return createRunPreprocessingPass(context); });
+  registerPass([&context] { return createReplaceSubgraphsPass(context); });
   registerPass([&context] { return createExportParametersPass(context); });
 }
 

@@ -10,6 +10,10 @@ void buildInputPhase(mlir::OpPassManager &passes, const CompilerContext &context
 void buildAbiPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 void buildPreprocessingPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 
+// What the phase input does to a program, without what the options ask it to write into files.
+void buildInputConversion(mlir::OpPassManager &passes, const CompilerContext &context);
+
+std::unique_ptr<mlir::Pass> createReplaceSubgraphsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createRunPreprocessingPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createExportParametersPass(const CompilerContext &context);
 

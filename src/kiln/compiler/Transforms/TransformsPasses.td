@@ -207,4 +207,14 @@ def RunPreprocessingPass : Pass<"kiln-run-preprocessing", "mlir::ModuleOp"> {
   let constructor = "kiln::createRunPreprocessingPass(context)";
 }
 
+def ReplaceSubgraphsPass : Pass<"kiln-replace-subgraphs", "mlir::ModuleOp"> {
+  let summary = "Applies the user's transform-dialect spec of the preprocessing phase to the program";
+  let description = [{
+    The spec is given by --kiln-preprocessing-transform-spec-filename. It may match operations and replace them by calls of
+    functions that it brings along (transform.util.import_symbol, transform.util.cast_and_call). Those functions are
+    checked and converted as a program is, and become part of what calls them.
+  }];
+  let constructor = "kiln::createReplaceSubgraphsPass(context)";
+}
+
 #endif // KILN_COMPILER_TRANSFORMS_TRANSFORMSPASSES_TD

@@ -547,8 +547,23 @@ private:
       extract.getTensorMutable().assign(moved(extract.getTensor()));
     });
     made->setDiscardableAttrs(llvm::to_vector(op->getDiscardableAttrs()));
-    for (auto [old, result] : llvm::zip(op->getResults(), made.getResults()))
+    made->removeAttr(linalg::LinalgDialect::kMemoizedIndexingMapsAttrName); // those of the old operation
+    linalg::LinalgOp named = made;
+    if (auto convolution = dyn_cast<linalg::Conv2DNchwFchwOp>(op.getOperation()))
+      named = withName(made, convolution);
+    for (auto [old, result] : llvm::zip(op->getResults(), named->getResults()))
       replace(old, result);
+  }
+
+  // A convolution that had a name keeps one, which specs of the user's match.
+  linalg::LinalgOp withName(linalg::GenericOp op, linalg::Conv2DNchwFchwOp first) {
+    auto named = linalg::Conv2DNhwcHwcfOp::create(builder, op.getLoc(), op->getResultTypes(), op.getInputs(),
+                                                  op.getOutputs(), first.getStrides(), first.getDilations());
+    const bool isSame = named.getIndexingMapsArray() == op.getIndexingMapsArray();
+    if (isSame)
+      named->setDiscardableAttrs(llvm::to_vector(op->getDiscardableAttrs()));
+    (isSame ? op.getOperation() : named.getOperation())->erase();
+    return isSame ? linalg::LinalgOp(named) : linalg::LinalgOp(op);
   }
 
   // The reductions of a convolution run along the pixels of the filter first, then along its channels.

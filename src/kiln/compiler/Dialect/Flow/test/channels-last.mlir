@@ -13,7 +13,7 @@
 // CHECK: linalg.generic {indexing_maps = [#[[FEW]], {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%arg0, %{{.*}} : tensor<1x3x12x12xf32>, tensor<3x3x3x16xf32>) outs(%{{.*}} : tensor<1x10x10x16xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x10x10x16xf32>, tensor<16xf32>) outs(%{{.*}} : tensor<1x10x10x16xf32>)
 // CHECK: tensor.pad %{{.*}} low[0, 1, 1, 0] high[0, 1, 1, 0]
-// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x12x12x16xf32>, tensor<3x3x16x32xf32>) outs(%{{.*}} : tensor<1x10x10x32xf32>)
+// CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x12x12x16xf32>, tensor<3x3x16x32xf32>) outs(%{{.*}} : tensor<1x10x10x32xf32>)
 // CHECK: linalg.transpose ins(%{{.*}} : tensor<1x10x10x32xf32>) outs(%{{.*}} : tensor<1x32x10x10xf32>) permutation = [0, 3, 1, 2]
 // CHECK-NEXT: return
 func.func @two(%image: tensor<1x3x12x12xf32>) -> tensor<1x32x10x10xf32> {

@@ -13,6 +13,7 @@ void buildExecutableTargetsPhase(mlir::OpPassManager &passes, const CompilerCont
 void buildHALPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 
 std::unique_ptr<mlir::Pass> createMaterializeExecutablesPass(const CompilerContext &context);
+std::unique_ptr<mlir::Pass> createConfigureBySpecPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createConfigureExecutablePass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createTranslateExecutablePass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createLinkExecutablesPass(const CompilerContext &context);

@@ -25,6 +25,15 @@ def DumpExecutablesPass : Pass<"kiln-hal-dump-executables", "mlir::ModuleOp"> {
   ];
 }
 
+def ConfigureBySpecPass : Pass<"kiln-hal-configure-by-spec", "kiln::HAL::ExecutableVariantOp"> {
+  let summary = "Applies the user's transform-dialect spec of configurations to each dispatch";
+  let description = [{
+    The spec is given by --kiln-codegen-transform-dialect-library. What it writes on operations, a `kiln.configuration`
+    above all, is there before the target chooses strategy and configuration.
+  }];
+  let constructor = "kiln::HAL::createConfigureBySpecPass(context)";
+}
+
 def ConfigureExecutablePass : Pass<"kiln-hal-configure-executable", "kiln::HAL::ExecutableVariantOp"> {
   let summary = "Lets the target choose strategy and configuration";
   let constructor = "kiln::HAL::createConfigureExecutablePass(context)";

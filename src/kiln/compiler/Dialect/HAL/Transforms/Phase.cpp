@@ -25,6 +25,8 @@ void buildExecutableSourcesPhase(OpPassManager &passes, const CompilerContext &c
 
 void buildConfigurationPipeline(OpPassManager &passes, const CompilerContext &context) {
   const DumpOptions &dump = context.options.dump;
+  if (!context.options.configurationSpec.empty())
+    passes.nest<ExecutableOp>().nest<ExecutableVariantOp>().addPass(createConfigureBySpecPass(context));
   passes.nest<ExecutableOp>().nest<ExecutableVariantOp>().addPass(createConfigureExecutablePass(context));
   addDump(passes, dump.configurations, dump.files, "configured_");
 }
@@ -50,6 +52,7 @@ void buildHALPhase(OpPassManager &passes, const CompilerContext &context) {
 void registerHALPasses(const CompilerContext &context) {
   registerPass([&context] { return createMaterializeExecutablesPass(context); });
   registerPass([] { return createDumpExecutablesPass(); });
+  registerPass([&context] { return createConfigureBySpecPass(context); });
   registerPass([&context] { return createConfigureExecutablePass(context); });
   registerPass([&context] { return createTranslateExecutablePass(context); });
   registerPass([&context] { return createLinkExecutablesPass(context); });
