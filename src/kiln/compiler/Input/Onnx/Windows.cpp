@@ -27,14 +27,14 @@ FailureOr<Window> Window::read(NodeLowering &n, const Value &image, ArrayRef<OpF
     OpFoldResult extent = image.dims[2 + dim], stride = e.number(window.strides[dim]);
     const int64_t reach = (*size - 1) * window.dilations[dim] + 1;
     OpFoldResult before = e.number(automatic == "VALID" ? 0 : pads[dim]),
-                 behind = e.number(automatic == "VALID" ? 0 : pads[space + dim]), count;
+                 behind = e.number(automatic == "VALID" ? 0 : pads[space + dim]), asked = behind, count;
     if (isSame) {
       count = e.compute(DivUp, extent, stride);
       OpFoldResult total = e.sub(e.add(e.mul(e.sub(count, e.number(1)), stride), e.number(reach)), extent);
       total = e.compute(Max, total, e.number(0));
       OpFoldResult half = e.compute(DivTowardsZero, total, e.number(2));
       before = automatic == "SAME_UPPER" ? half : e.sub(total, half);
-      behind = e.sub(total, before);
+      asked = behind = e.sub(total, before);
     } else {
       OpFoldResult free = e.sub(e.add(e.add(extent, before), behind), e.number(reach));
       count = e.add(e.compute(roundsUp ? DivUp : DivTowardsZero, free, stride), e.number(1));
@@ -50,19 +50,30 @@ FailureOr<Window> Window::read(NodeLowering &n, const Value &image, ArrayRef<OpF
       return n.refuse("has a window that is larger than its image");
     window.low.push_back(before);
     window.high.push_back(behind);
+    window.askedHigh.push_back(asked);
     window.outputs.push_back(count);
   }
   return window;
 }
 
-void Window::fitTo(const Value &image) {
+void Window::clipTo(const Value &image) {
   for (int64_t dim = 0; dim < space(); ++dim) {
-    std::optional<int64_t> extent = Emitter::known(image.dims[2 + dim]), before = Emitter::known(low[dim]);
-    if (Emitter::known(outputs[dim]) != 1 || !extent || *extent < 1 || !before || *before < 0 || dilations[dim] != 1 ||
-        taps[dim] - *before < *extent)
+    std::optional<int64_t> extent = Emitter::known(image.dims[2 + dim]), places = Emitter::known(outputs[dim]),
+                           before = Emitter::known(low[dim]);
+    if (!extent || !places || *places < 1 || !before || *before < 0)
       continue;
-    taps[dim] = *extent;
-    low[dim] = high[dim] = Builder(image.tensor.getContext()).getIndexAttr(0);
+    const int64_t lastStart = (*places - 1) * strides[dim];
+    const int64_t first = std::max<int64_t>(0, *before - lastStart) / dilations[dim],
+                  last = std::min(taps[dim] - 1, (*extent - 1 + *before) / dilations[dim]);
+    if (last < first || last - first + 1 == taps[dim])
+      continue;
+    taps[dim] = last - first + 1;
+    strides[dim] = *places == 1 ? 1 : strides[dim];
+    const int64_t newLow = *before - first * dilations[dim],
+                  end = lastStart + (taps[dim] - 1) * dilations[dim] + 1 - newLow;
+    Builder b(image.dims[2 + dim].getContext());
+    low[dim] = b.getIndexAttr(newLow);
+    high[dim] = b.getIndexAttr(std::max<int64_t>(0, end - *extent));
   }
 }
 
@@ -182,8 +193,7 @@ LogicalResult lowerMaxPool(NodeLowering &n) {
   FailureOr<Window> window = readPool(n);
   if (failed(window))
     return failure();
-  if (!n.wants(1))
-    window->fitTo(image);
+  window->clipTo(image);
   mlir::Value lowest = n.e.extreme(image.type, /*isLowest=*/true);
   Value padded = window->pad(n, image, lowest);
   Value result = pool(n, padded, *window, image.type, lowest,
@@ -195,43 +205,47 @@ LogicalResult lowerMaxPool(NodeLowering &n) {
   return success();
 }
 
+// How many elements are under the window at each place, of one channel: those of the image, and those of its padding
+// where that counts. What rounding up added to the padding never counts.
+Value elementsUnder(NodeLowering &n, const Value &image, const Window &window, bool countsPadding) {
+  Emitter &e = n.e;
+  Dims dims(2, e.number(1));
+  SmallVector<mlir::Value> starts, ends;
+  for (int64_t dim = 0; dim < window.space(); ++dim) {
+    dims.push_back(window.outputs[dim]);
+    // Counted from the beginning of the padding.
+    OpFoldResult end = e.add(image.dims[2 + dim], window.low[dim]);
+    starts.push_back(e.indexOf(countsPadding ? e.number(0) : window.low[dim]));
+    ends.push_back(e.indexOf(countsPadding ? e.add(end, window.askedHigh[dim]) : end));
+  }
+  return e.generate(image.type, dims, [&](Scalars &s, ValueRange at) {
+    mlir::Value count = s.index(1), zero = s.index(0);
+    for (int64_t dim = 0; dim < window.space(); ++dim) {
+      mlir::Value place =
+          Emitter::known(window.outputs[dim]) == 1 ? zero : s.mul(at[2 + dim], s.index(window.strides[dim]));
+      auto tapsBefore = [&](mlir::Value end) {
+        mlir::Value reach = s.max(zero, s.sub(end, place));
+        return s.min(s.index(window.taps[dim]), s.make<arith::CeilDivUIOp>(reach, s.index(window.dilations[dim])));
+      };
+      count = s.mul(count, s.sub(tapsBefore(ends[dim]), tapsBefore(starts[dim])));
+    }
+    return s.toFloat(count, n.e.elementType(image.type));
+  });
+}
+
 LogicalResult lowerAveragePool(NodeLowering &n) {
   const Value &image = n.in(0);
   FailureOr<Window> window = readPool(n);
   if (failed(window))
     return failure();
   const bool countsPadding = n.integer("count_include_pad", 0) != 0;
-  if (!countsPadding)
-    window->fitTo(image);
-  Emitter &e = n.e;
-  auto add = [](Scalars &s, mlir::Value element, mlir::Value sum) { return s.add(sum, element); };
-  mlir::Value zero = e.constantScalar(0, image.type), one = e.constantScalar(1, image.type);
-  Value sum = pool(n, window->pad(n, image, zero), *window, image.type, zero, add);
-  // How many elements there are under the window, of one channel; what rounding up added does not count.
-  Dims ones = {e.number(1), e.number(1)};
-  ones.append(image.dims.begin() + 2, image.dims.end());
-  Value there = e.filled(image.type, ones, one);
-  if (countsPadding) {
-    SmallVector<int64_t> pads = n.integersOr("pads", 2 * window->space(), 0);
-    Dims low(2, e.number(0)), high = low;
-    for (int64_t dim = 0; dim < window->space(); ++dim) {
-      low.push_back(window->low[dim]);
-      high.push_back(n.text("auto_pad", "NOTSET") == "NOTSET" ? e.number(pads[window->space() + dim])
-                                                              : window->high[dim]);
-    }
-    there = e.pad(there, low, high, one);
-    Dims rest(2, e.number(0)), behind = rest;
-    for (int64_t dim = 0; dim < window->space(); ++dim) {
-      rest.push_back(e.number(0));
-      behind.push_back(e.sub(window->high[dim], high[2 + dim]));
-    }
-    there = e.pad(there, rest, behind, zero);
-  } else {
-    there = window->pad(n, there, zero);
-  }
-  Value count = pool(n, there, *window, image.type, zero, add);
+  Value count = elementsUnder(n, image, *window, countsPadding);
+  window->clipTo(image);
+  mlir::Value zero = n.e.constantScalar(0, image.type);
+  Value sum = pool(n, window->pad(n, image, zero), *window, image.type, zero,
+                   [](Scalars &s, mlir::Value element, mlir::Value sum) { return s.add(sum, element); });
   return n.give(
-      e.elementwise({&sum, &count}, image.type, [](Scalars &s, ValueRange args) { return s.div(args[0], args[1]); }));
+      n.e.elementwise({&sum, &count}, image.type, [](Scalars &s, ValueRange args) { return s.div(args[0], args[1]); }));
 }
 
 // A window over the whole space.
@@ -261,6 +275,7 @@ LogicalResult lowerLpPool(NodeLowering &n) {
   FailureOr<Window> window = readPool(n);
   if (failed(window))
     return failure();
+  window->clipTo(image);
   const auto p = static_cast<double>(n.integer("p", 2));
   mlir::Value zero = n.e.constantScalar(0, image.type);
   auto power = [](Scalars &s, mlir::Value x, double exponent) -> mlir::Value {

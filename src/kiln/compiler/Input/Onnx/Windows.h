@@ -9,15 +9,16 @@ namespace kiln::onnx {
 struct Window {
   llvm::SmallVector<int64_t> taps, strides, dilations; // one for each dimension of the space
   Dims low, high;                                      // padding
+  Dims askedHigh;                                      // the padding behind the image without what rounding up adds
   Dims outputs;                                        // places of the window
 
   int64_t space() const { return static_cast<int64_t>(strides.size()); }
 
   // From the attributes strides, dilations, pads, auto_pad and ceil_mode.
   static mlir::FailureOr<Window> read(NodeLowering &n, const Value &image, llvm::ArrayRef<mlir::OpFoldResult> taps);
-  // Where there is one place for the window, and it has the whole image under it: the window is that, without padding.
-  // For those that do not look at the padding.
-  void fitTo(const Value &image);
+  // Drops the taps that lie in the padding at every place of the window, and the padding that only they reach. A window
+  // that is far larger than its image then is about as large as the image.
+  void clipTo(const Value &image);
   // The image with its padding.
   Value pad(NodeLowering &n, const Value &image, mlir::Value scalar) const;
 };
