@@ -1,4 +1,6 @@
 // Operators between real numbers and quantized ones.
+#include "kiln/compiler/Input/Onnx/Quantize.h"
+
 #include <cmath>
 
 #include "kiln/compiler/Input/Onnx/Products.h"
@@ -123,34 +125,10 @@ LogicalResult lowerDequantize(NodeLowering &n) {
 }
 
 LogicalResult lowerDynamicQuantize(NodeLowering &n) {
-  Emitter &e = n.e;
-  const Value &value = n.in(0);
-  SmallVector<int64_t> axes;
-  for (int64_t dim = 0; dim < value.rank(); ++dim)
-    axes.push_back(dim);
-  mlir::Value zero = e.constantScalar(0, DataType::F32);
-  Value high = e.reduce(value, axes, false, zero, DataType::F32,
-                        [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.max(soFar, x); });
-  Value low = e.reduce(value, axes, false, zero, DataType::F32,
-                       [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.min(soFar, x); });
-  FailureOr<Value> scale = e.elementwise({&high, &low}, DataType::F32, [](Scalars &s, ValueRange args) {
-    return s.div(s.sub(args[0], args[1]), s.like(255, args[0]));
-  });
-  if (failed(scale))
+  FailureOr<Quantized> quantized = quantizeDynamically(n.e, n.in(0));
+  if (failed(quantized))
     return failure();
-  Type element = e.elementType(DataType::U8);
-  FailureOr<Value> offset = e.elementwise({&low, &*scale}, DataType::U8, [&](Scalars &s, ValueRange args) {
-    return quantized(s, s.div(s.neg(args[0]), args[1]), {}, DataType::U8, element);
-  });
-  if (failed(offset))
-    return failure();
-  Value real = e.cast(*offset, DataType::F32);
-  FailureOr<Value> result = e.elementwise({&value, &*scale, &real}, DataType::U8, [&](Scalars &s, ValueRange args) {
-    return quantized(s, s.div(args[0], args[1]), args[2], DataType::U8, element);
-  });
-  if (failed(result))
-    return failure();
-  n.results = {*result, *scale, *offset};
+  n.results = {quantized->integers, quantized->scale, quantized->zero};
   return success();
 }
 
@@ -206,6 +184,34 @@ LogicalResult lowerQLinearConv(NodeLowering &n) {
 }
 
 } // namespace
+
+FailureOr<Quantized> quantizeDynamically(Emitter &e, const Value &value) {
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(value.rank()));
+  mlir::Value zero = e.constantScalar(0, DataType::F32);
+  Value high = e.reduce(value, axes, false, zero, DataType::F32,
+                        [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.max(soFar, x); });
+  Value low = e.reduce(value, axes, false, zero, DataType::F32,
+                       [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.min(soFar, x); });
+  FailureOr<Value> scale = e.elementwise({&high, &low}, DataType::F32, [](Scalars &s, ValueRange args) {
+    mlir::Value range = s.sub(args[0], args[1]);
+    return s.select(s.equal(range, s.like(0, range)), s.like(1, range), s.div(range, s.like(255, range)));
+  });
+  if (failed(scale))
+    return failure();
+  Type element = e.elementType(DataType::U8);
+  FailureOr<Value> offset = e.elementwise({&low, &*scale}, DataType::U8, [&](Scalars &s, ValueRange args) {
+    return quantized(s, s.div(s.neg(args[0]), args[1]), {}, DataType::U8, element);
+  });
+  if (failed(offset))
+    return failure();
+  Value real = e.cast(*offset, DataType::F32);
+  FailureOr<Value> result = e.elementwise({&value, &*scale, &real}, DataType::U8, [&](Scalars &s, ValueRange args) {
+    return quantized(s, s.div(args[0], args[1]), args[2], DataType::U8, element);
+  });
+  if (failed(result))
+    return failure();
+  return Quantized{*result, *scale, *offset};
+}
 
 void registerQuantize(Registry &registry) {
   registry["DequantizeLinear"] = {lowerDequantize, 2};

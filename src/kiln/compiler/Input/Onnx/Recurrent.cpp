@@ -1,6 +1,8 @@
-// Recurrent networks: RNN, GRU, LSTM. What does not depend on the turn before is multiplied for all turns at once.
+// Recurrent networks: RNN, GRU, LSTM, and LSTM with quantized weights. What does not depend on the turn before is
+// multiplied for all turns at once.
 #include "kiln/compiler/Input/Onnx/Loops.h"
 #include "kiln/compiler/Input/Onnx/Products.h"
+#include "kiln/compiler/Input/Onnx/Quantize.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -62,12 +64,19 @@ struct Activation {
 
 enum class Cell { RNN, GRU, LSTM };
 
+// By which inputs or states are multiplied, a column for each gate and each element of the state.
+struct Weights {
+  Value matrix;
+  std::optional<Value> scale = {}; // for all or for each column; the matrix has i32 then
+};
+
 class Recurrence {
 public:
-  Recurrence(NodeLowering &n, Cell cell)
-      : n(n), e(n.e), cell(cell), gates(cell == Cell::LSTM  ? 4
-                                        : cell == Cell::GRU ? 3
-                                                            : 1),
+  // Weights of 8 bits are transposed, and their scales and zero points are the inputs from kScales on.
+  Recurrence(NodeLowering &n, Cell cell, bool isQuantized)
+      : n(n), e(n.e), cell(cell), isQuantized(isQuantized), gates(cell == Cell::LSTM  ? 4
+                                                                  : cell == Cell::GRU ? 3
+                                                                                      : 1),
         type(n.in(0).type) {}
 
   LogicalResult run() {
@@ -83,7 +92,7 @@ public:
         return n.refuse("has input " + Twine(input) + " of " + Twine(n.in(input).rank()) + " dimensions");
     if (batchFirst)
       x = e.transpose(x, {1, 0, 2});
-    hidden = n.in(2).dims[2];
+    hidden = n.in(2).dims[isQuantized ? 1 : 2];
     if (int64_t said = n.integer("hidden_size", 0); said != 0 && Emitter::known(hidden).value_or(said) != said)
       return n.refuse("says another hidden_size than its weights have");
     if (n.attribute("clip")) {
@@ -172,16 +181,74 @@ private:
     return partOf(n.in(input), which, batchFirst ? 1 : 0);
   }
 
+  // The weights of one direction: of input 1 for what comes in, and of input 2 for the state.
+  FailureOr<Weights> weightsOf(size_t input, int64_t which) {
+    FailureOr<Value> own = partOf(n.in(input), which);
+    if (failed(own))
+      return failure();
+    if (!isQuantized)
+      return Weights{e.transpose(*own, {1, 0})};
+    const size_t scaleInput = kScales + 2 * (input - 1);
+    Value matrix = e.cast(*own, DataType::I32);
+    // One for the direction, or one for each column.
+    auto numbersOf = [&](size_t numbers) -> FailureOr<Value> {
+      const Value &value = n.in(numbers);
+      if (value.rank() == 2)
+        return partOf(value, which);
+      if (value.rank() != 1)
+        return n.refuse("has input " + Twine(numbers) + " of " + Twine(value.rank()) + " dimensions");
+      return e.reshape(e.slice(value, {e.number(which)}, {e.number(1)}, {e.number(1)}), {});
+    };
+    FailureOr<Value> scale = numbersOf(scaleInput), zero = numbersOf(scaleInput + 1);
+    if (failed(scale) || failed(zero))
+      return failure();
+    Value offset = e.cast(*zero, DataType::I32);
+    FailureOr<Value> moved = e.elementwise({&matrix, &offset}, DataType::I32,
+                                           [](Scalars &s, ValueRange args) { return s.sub(args[0], args[1]); });
+    if (failed(moved))
+      return failure();
+    return Weights{*moved, *scale};
+  }
+
+  // Quantized weights multiply integers that all elements of x are rounded to with one scale.
+  FailureOr<Value> product(const Value &x, const Weights &weights) {
+    if (!weights.scale)
+      return matmul(n, x, weights.matrix, type);
+    FailureOr<Quantized> rounded = quantizeDynamically(e, x);
+    if (failed(rounded))
+      return failure();
+    Value integers = e.cast(rounded->integers, DataType::I32), zero = e.cast(rounded->zero, DataType::I32);
+    FailureOr<Value> moved = e.elementwise({&integers, &zero}, DataType::I32,
+                                           [](Scalars &s, ValueRange args) { return s.sub(args[0], args[1]); });
+    if (failed(moved))
+      return failure();
+    FailureOr<Value> sums = matmul(n, *moved, weights.matrix, DataType::I32);
+    if (failed(sums))
+      return failure();
+    Value real = e.cast(*sums, type);
+    return e.elementwise({&real, &rounded->scale, &*weights.scale}, type,
+                         [](Scalars &s, ValueRange args) { return s.mul(args[0], s.mul(args[1], args[2])); });
+  }
+
+  // The rows of sequences that have not ended before a place, and those of the other tensor, or zeros, for the rest.
+  Value whereGoing(const Value &value, mlir::Value otherwise, OpFoldResult place) {
+    mlir::Value lengths = e.tensorOf(n.in(4)), tensor = e.tensorOf(value), at = e.indexOf(place);
+    return e.generate(type, value.dims, [&](Scalars &s, ValueRange indices) {
+      mlir::Value isThere = s.less(at, s.toIndex(Emitter::load(s, lengths, indices[0])));
+      mlir::Value other = otherwise ? Emitter::load(s, otherwise, indices) : s.constant(0, e.elementType(type));
+      return s.select(isThere, Emitter::load(s, tensor, indices), other);
+    });
+  }
+
   LogicalResult runDirection(const Value &x, int64_t which, bool isReverse, bool batchFirst,
                              SmallVectorImpl<Value> &results) {
     OpFoldResult length = x.dims[0], batch = x.dims[1];
-    FailureOr<Value> w = partOf(n.in(1), which), r = partOf(n.in(2), which);
-    if (failed(w) || failed(r))
+    FailureOr<Weights> ofX = weightsOf(1, which), recurrent = weightsOf(2, which);
+    if (failed(ofX) || failed(recurrent))
       return failure();
-    FailureOr<Value> ofInputs = matmul(n, x, e.transpose(*w, {1, 0}), type);
+    FailureOr<Value> ofInputs = product(x, *ofX);
     if (failed(ofInputs))
       return failure();
-    Value recurrent = e.transpose(*r, {1, 0});
     // The bias of the recurrence is added within a reset gate, where there is one; others belong to the inputs.
     const bool resetsLast = cell == Cell::GRU && n.integer("linear_before_reset", 0) != 0;
     std::optional<Value> resetBias;
@@ -234,7 +301,10 @@ private:
           FailureOr<Value> own = e.reshape(e.slice(*ofInputs, offsets, sizes, Dims(3, e.number(1))), dims);
           if (failed(own))
             return failure();
-          FailureOr<SmallVector<Value>> next = step(*own, recurrent, current, resetsLast, resetBias, peepholes);
+          SmallVector<Value> before(current);
+          if (isQuantized && n.has(4)) // a sequence that ended before the last turn has no part in the scale
+            before[0] = whereGoing(current[0], {}, e.sub(place, e.number(1)));
+          FailureOr<SmallVector<Value>> next = step(*own, *recurrent, before, resetsLast, resetBias, peepholes);
           if (failed(next))
             return failure();
           LoopBuilder::Turn result;
@@ -242,20 +312,10 @@ private:
           result.collected = {next->front()};
           if (n.has(4)) {
             // Behind its end a sequence keeps its state, and gives zeros.
-            mlir::Value lengths = e.tensorOf(n.in(4)), at = e.indexOf(place);
             for (auto [i, state] : llvm::enumerate(result.states)) {
-              mlir::Value fresh = e.tensorOf(state), old = e.tensorOf(current[i]);
-              auto chosen = [&](mlir::Value otherwise) {
-                return e.generate(type, state.dims, [&](Scalars &s, ValueRange indices) {
-                  mlir::Value isThere = s.less(at, s.toIndex(Emitter::load(s, lengths, indices[0])));
-                  mlir::Value other =
-                      otherwise ? Emitter::load(s, otherwise, indices) : s.constant(0, e.elementType(type));
-                  return s.select(isThere, Emitter::load(s, fresh, indices), other);
-                });
-              };
               if (i == 0)
-                result.collected = {chosen({})};
-              state = chosen(old);
+                result.collected = {whereGoing(state, {}, place)};
+              state = whereGoing(state, e.tensorOf(current[i]), place);
             }
           }
           return result;
@@ -267,17 +327,17 @@ private:
     return clip == 0 ? x : s.max(s.like(-clip, x), s.min(s.like(clip, x), x));
   }
 
-  FailureOr<SmallVector<Value>> step(const Value &inputs, const Value &recurrent, ArrayRef<Value> states,
+  FailureOr<SmallVector<Value>> step(const Value &inputs, const Weights &recurrent, ArrayRef<Value> states,
                                      bool resetsLast, const std::optional<Value> &resetBias,
                                      const std::optional<Value> &peepholes) {
     const Value &h = states[0];
     auto apply = [&](size_t which, Scalars &s, mlir::Value x) { return activations[which].apply(s, clipped(s, x)); };
     if (cell == Cell::GRU)
-      return stepGRU(inputs, recurrent, h, resetsLast, resetBias);
-    FailureOr<Value> product = e.multiply(h, recurrent, type);
-    if (failed(product))
+      return stepGRU(inputs, recurrent.matrix, h, resetsLast, resetBias);
+    FailureOr<Value> ofState = product(h, recurrent);
+    if (failed(ofState))
       return failure();
-    FailureOr<Value> all = sum(inputs, *product);
+    FailureOr<Value> all = sum(inputs, *ofState);
     if (failed(all))
       return failure();
     if (cell == Cell::RNN) {
@@ -354,6 +414,8 @@ private:
   NodeLowering &n;
   Emitter &e;
   const Cell cell;
+  const bool isQuantized;
+  static constexpr size_t kScales = 8;
   const int64_t gates;
   const DataType type;
   OpFoldResult hidden;
@@ -361,8 +423,17 @@ private:
   SmallVector<Activation> activations;
 };
 
-template <Cell cell> LogicalResult lowerRecurrent(NodeLowering &n) {
-  return Recurrence(n, cell).run();
+template <Cell cell, bool isQuantized = false> LogicalResult lowerRecurrent(NodeLowering &n) {
+  return Recurrence(n, cell, isQuantized).run();
+}
+
+LogicalResult lowerQuantizedLSTM(NodeLowering &n) {
+  for (size_t input = 8; input < 12; ++input)
+    if (!n.has(input))
+      return n.refuse("has no input " + Twine(input));
+  if (n.in(0).type != DataType::F32)
+    return n.refuse("takes numbers that are not f32");
+  return lowerRecurrent<Cell::LSTM, true>(n);
 }
 
 } // namespace
@@ -370,6 +441,7 @@ template <Cell cell> LogicalResult lowerRecurrent(NodeLowering &n) {
 void registerRecurrent(Registry &registry) {
   registry["GRU"] = {lowerRecurrent<Cell::GRU>, 3};
   registry["LSTM"] = {lowerRecurrent<Cell::LSTM>, 3};
+  registry["com.microsoft.DynamicQuantizeLSTM"] = {lowerQuantizedLSTM, 3};
   registry["RNN"] = {lowerRecurrent<Cell::RNN>, 3};
 }
 
