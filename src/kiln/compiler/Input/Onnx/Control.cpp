@@ -1,4 +1,4 @@
-// Operators that have graphs: If, Loop, Scan.
+// Operators that have graphs: If, Loop, Scan, SequenceMap.
 #include "kiln/compiler/Input/Onnx/GraphImporter.h"
 #include "kiln/compiler/Input/Onnx/Loops.h"
 
@@ -51,6 +51,10 @@ const Graph *graphOf(NodeLowering &n, std::string_view name) {
   return attribute && !attribute->graphs.empty() ? attribute->graphs.front().get() : nullptr;
 }
 
+bool hasSameStructure(const Value &x, const Value &y) {
+  return x.kind == y.kind && llvm::equal(x.sequence, y.sequence, hasSameStructure);
+}
+
 LogicalResult lowerIf(NodeLowering &n) {
   Emitter &e = n.e;
   const Graph *branches[] = {graphOf(n, "then_branch"), graphOf(n, "else_branch")};
@@ -67,6 +71,7 @@ LogicalResult lowerIf(NodeLowering &n) {
   mlir::Value condition = scalarOf(e, n.in(0));
   Region regions[2];
   SmallVector<Value> results[2];
+  SmallVector<Value *> tensors[2];
   for (int i = 0; i < 2; ++i) {
     OpBuilder::InsertionGuard guard(e.b);
     e.b.createBlock(&regions[i]);
@@ -74,28 +79,84 @@ LogicalResult lowerIf(NodeLowering &n) {
     if (failed(outputs))
       return failure();
     results[i] = *outputs;
-    for (Value &value : results[i])
-      value.tensor = e.tensorOf(value);
+    for (Value &result : results[i])
+      result.forEachTensor([&](Value &value) {
+        value.tensor = e.tensorOf(value);
+        tensors[i].push_back(&value);
+      });
   }
+  for (auto [x, y] : llvm::zip(results[0], results[1]))
+    if (!hasSameStructure(x, y))
+      return n.refuse("has branches that give sequences of different lengths or optional values of different content, "
+                      "and the program decides which one is taken");
   SmallVector<Type> types;
-  for (auto [x, y] : llvm::zip(results[0], results[1])) {
-    if (x.rank() != y.rank() || x.type != y.type)
+  for (auto [x, y] : llvm::zip(tensors[0], tensors[1])) {
+    if (x->rank() != y->rank() || x->type != y->type)
       return n.refuse("has branches that give tensors of different ranks or types");
-    types.push_back(commonType(cast<RankedTensorType>(x.tensor.getType()), cast<RankedTensorType>(y.tensor.getType())));
+    types.push_back(
+        commonType(cast<RankedTensorType>(x->tensor.getType()), cast<RankedTensorType>(y->tensor.getType())));
   }
   for (int i = 0; i < 2; ++i) {
     OpBuilder::InsertionGuard guard(e.b);
     e.b.setInsertionPointToEnd(&regions[i].front());
     SmallVector<mlir::Value> yielded;
-    for (auto [value, type] : llvm::zip(results[i], types))
-      yielded.push_back(castTo(e, cast<RankedTensorType>(type), value.tensor));
+    for (auto [value, type] : llvm::zip(tensors[i], types))
+      yielded.push_back(castTo(e, cast<RankedTensorType>(type), value->tensor));
     scf::YieldOp::create(e.b, e.loc, yielded);
   }
   auto branch = scf::IfOp::create(e.b, e.loc, types, condition, /*addThenBlock=*/false, /*addElseBlock=*/false);
   branch.getThenRegion().takeBody(regions[0]);
   branch.getElseRegion().takeBody(regions[1]);
-  for (auto [result, value] : llvm::zip(branch.getResults(), results[0]))
-    n.results.push_back(valueOf(e, result, value.type));
+  for (auto [result, value] : llvm::zip(branch.getResults(), tensors[0]))
+    *value = valueOf(e, result, value->type);
+  n.results = results[0];
+  return success();
+}
+
+// A loop whose state has sequences or optional values: each turn by itself, of which the number has to be known.
+LogicalResult unrollLoop(NodeLowering &n, const Graph &graph, SmallVector<Value> states) {
+  Emitter &e = n.e;
+  constexpr int64_t kMostTurns = 1024;
+  const std::string what = "has a sequence or an optional value as its state, ";
+  std::optional<int64_t> count = kMostTurns + 1;
+  if (n.has(0)) {
+    FailureOr<Dims> turns = e.elementsOf(n.in(0));
+    if (failed(turns))
+      return failure();
+    count = turns->size() == 1 ? Emitter::known(turns->front()) : std::nullopt;
+  }
+  if (!count)
+    return n.refuse(what + "and a number of turns that the program computes");
+  Value goesOn = n.has(1) ? n.in(1) : e.scalars(DataType::Bool, {e.number(1)}, /*isScalar=*/true);
+  std::vector<SmallVector<Value>> collected(graph.outputs.size() - states.size() - 1);
+  for (int64_t turn = 0; turn < *count; ++turn) {
+    std::optional<int64_t> isTaken = goesOn.elements ? Emitter::known(goesOn.elements->front()) : std::nullopt;
+    if (!isTaken)
+      return n.refuse(what + "and a condition that the program computes");
+    if (*isTaken == 0)
+      break;
+    if (turn == kMostTurns)
+      return n.refuse(what + "and more than " + Twine(kMostTurns) + " turns");
+    SmallVector<Value> inputs = {e.scalars(DataType::I64, {e.number(turn)}, /*isScalar=*/true), goesOn};
+    llvm::append_range(inputs, states);
+    FailureOr<SmallVector<Value>> outputs = importBody(n, graph, inputs);
+    if (failed(outputs))
+      return failure();
+    goesOn = outputs->front();
+    states.assign(outputs->begin() + 1, outputs->begin() + 1 + static_cast<int64_t>(states.size()));
+    for (auto [slices, slice] : llvm::zip(collected, ArrayRef(*outputs).drop_front(1 + states.size()))) {
+      if (slice.kind != Value::Kind::Tensor)
+        return n.refuse("collects sequences");
+      slices.push_back(e.unsqueeze(slice, {0}));
+    }
+  }
+  n.results = states;
+  for (ArrayRef<Value> slices : collected) {
+    if (slices.empty())
+      return n.refuse("collects slices of no turn");
+    if (failed(n.give(e.concat(llvm::to_vector(llvm::make_pointer_range(slices)), 0))))
+      return failure();
+  }
   return success();
 }
 
@@ -111,6 +172,8 @@ LogicalResult lowerLoop(NodeLowering &n) {
     states.push_back(n.in(i));
   if (graph->inputs.size() != states.size() + 2 || graph->outputs.size() < states.size() + 1)
     return n.refuse("has a body of another number of inputs or outputs");
+  if (llvm::any_of(states, [](const Value &state) { return state.kind != Value::Kind::Tensor; }))
+    return unrollLoop(n, *graph, states);
   mlir::Value count, goesOn;
   if (n.has(0)) {
     FailureOr<Dims> turns = e.elementsOf(n.in(0));
@@ -213,12 +276,39 @@ LogicalResult lowerScan(NodeLowering &n) {
       n.results);
 }
 
+// The body for each element of the first sequence, with those at the same place of other sequences.
+LogicalResult lowerSequenceMap(NodeLowering &n) {
+  const Graph *graph = graphOf(n, "body");
+  if (!graph || graph->inputs.size() != n.inputs.size() || llvm::is_contained(n.inputs, nullptr))
+    return n.refuse("has no body, or one of another number of inputs");
+  if (!n.in(0).isSequence())
+    return n.refuse("maps no sequence");
+  std::vector<std::vector<Value>> results(graph->outputs.size());
+  for (size_t place = 0; place < n.in(0).sequence.size(); ++place) {
+    SmallVector<Value> inputs;
+    for (const Value *input : n.inputs) {
+      if (input->isSequence() && place >= input->sequence.size())
+        return n.refuse("has a sequence that is shorter than the first one");
+      inputs.push_back(input->isSequence() ? input->sequence[place] : *input);
+    }
+    FailureOr<SmallVector<Value>> outputs = importBody(n, *graph, inputs);
+    if (failed(outputs))
+      return failure();
+    for (auto [all, output] : llvm::zip(results, *outputs))
+      all.push_back(output);
+  }
+  for (std::vector<Value> &all : results)
+    n.results.push_back(Value::sequenceOf(std::move(all)));
+  return success();
+}
+
 } // namespace
 
 void registerControl(Registry &registry) {
   registry["If"] = {lowerIf};
-  registry["Loop"] = {lowerLoop, 0};
+  registry["Loop"] = {lowerLoop, 0, /*adds=*/false, /*takesSequences=*/true};
   registry["Scan"] = {lowerScan};
+  registry["SequenceMap"] = {lowerSequenceMap, 1, /*adds=*/false, /*takesSequences=*/true};
 }
 
 } // namespace kiln::onnx

@@ -494,7 +494,7 @@ void registerElementwise(Registry &registry) {
   registry["CastLike"] = {lowerCast, 2};
   registry["Clip"] = {lowerClip};
   registry["Dropout"] = {lowerDropout};
-  registry["Identity"] = {lowerIdentity};
+  registry["Identity"] = {lowerIdentity, 1, /*adds=*/false, /*takesSequences=*/true};
   registry["IsInf"] = {lowerIsInf};
   registry["IsNaN"] = {lowerIsNaN};
   registry["Not"] = {lowerNot};

@@ -13,6 +13,26 @@ using namespace mlir;
 
 namespace kiln::onnx {
 
+Value Value::nothing() {
+  Value value;
+  value.kind = Kind::Nothing;
+  return value;
+}
+
+Value Value::sequenceOf(std::vector<Value> values) {
+  Value value;
+  value.kind = Kind::Sequence;
+  value.sequence = std::move(values);
+  return value;
+}
+
+void Value::forEachTensor(function_ref<void(Value &)> visit) {
+  if (kind == Kind::Tensor)
+    visit(*this);
+  for (Value &value : sequence)
+    value.forEachTensor(visit);
+}
+
 Emitter::Emitter(MLIRContext *context) : b(context), loc(UnknownLoc::get(context)) {}
 
 LogicalResult Emitter::refuse(const Twine &why) {

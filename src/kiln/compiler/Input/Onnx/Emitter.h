@@ -4,6 +4,7 @@
 #define KILN_COMPILER_INPUT_ONNX_EMITTER_H
 
 #include <optional>
+#include <vector>
 
 #include "kiln/compiler/Input/Onnx/OnnxModel.h"
 
@@ -14,14 +15,25 @@ namespace kiln::onnx {
 
 using Dims = llvm::SmallVector<mlir::OpFoldResult>; // attributes and values of type index
 
-// A tensor of the program.
+// A tensor of the program. Sequences and optional values of ONNX are known when the model is compiled: a sequence is a
+// list of tensors, and an optional value is its content, or nothing.
 struct Value {
+  enum class Kind { Tensor, Sequence, Nothing };
+
   DataType type = DataType::Undefined;
   Dims dims;
   mlir::Value tensor; // may be null where `elements` has them
   // Of integer tensors of at most one dimension that have few elements: these, so that shapes that a program computes
   // are extents and not tensors.
   std::optional<Dims> elements = {};
+  Kind kind = Kind::Tensor; // of others the element type is undefined, so that operators refuse them
+  std::vector<Value> sequence = {};
+
+  static Value nothing();
+  static Value sequenceOf(std::vector<Value> values);
+  bool isSequence() const { return kind == Kind::Sequence; }
+  // All tensors of it, in order.
+  void forEachTensor(llvm::function_ref<void(Value &)> visit);
 
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
 };

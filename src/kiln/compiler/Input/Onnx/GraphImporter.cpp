@@ -24,6 +24,7 @@ const Registry &registry() {
     registerRecurrent(known);
     registerReductions(known);
     registerResize(known);
+    registerSequences(known);
     registerShapes(known);
     registerSignals(known);
     registerStateSpace(known);
@@ -196,9 +197,6 @@ LogicalResult GraphImporter::importNode(NodeLowering &lowering) {
   // A model's own function counts before an operator of the same name.
   if (const Function *function = findFunction(node))
     return importCall(*function, lowering);
-  for (const Value *value : lowering.inputs)
-    if (value && !e.elementType(value->type))
-      return e.refuse("takes a tensor of " + Twine(StringRef(dataTypeName(value->type))));
   SmallString<32> op(StringRef(node.domain));
   if (!op.empty())
     op += ".";
@@ -210,6 +208,13 @@ LogicalResult GraphImporter::importNode(NodeLowering &lowering) {
     return e.refuse("is of version " + Twine(lowering.opset) + " of ONNX's operators, and " + Twine(kOldest) + " to " +
                     Twine(kNewest) + " are known");
   const Operator known = registry().lookup(op);
+  for (const Value *value : lowering.inputs) {
+    if (!value || e.elementType(value->type) || (known.takesSequences && value->kind != Value::Kind::Tensor))
+      continue;
+    if (value->kind != Value::Kind::Tensor)
+      return e.refuse("takes a sequence or an optional value that is empty");
+    return e.refuse("takes a tensor of " + Twine(StringRef(dataTypeName(value->type))));
+  }
   for (unsigned input = 0; input < known.inputs; ++input)
     if (!lowering.has(input))
       return e.refuse("has no input " + Twine(input));

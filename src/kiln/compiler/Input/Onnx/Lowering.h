@@ -89,6 +89,7 @@ struct Operator {
   // Whether many elements are added. Floats of 16 bits and fewer hold neither a large sum nor the squares of what they
   // hold: the operator then gets f32, and what it gives is rounded once.
   bool adds = false;
+  bool takesSequences = false; // and optional values
 };
 using Registry = llvm::StringMap<Operator>;
 
@@ -110,6 +111,7 @@ void registerQuantize(Registry &registry);
 void registerRecurrent(Registry &registry);
 void registerReductions(Registry &registry);
 void registerResize(Registry &registry);
+void registerSequences(Registry &registry);
 void registerShapes(Registry &registry);
 void registerSignals(Registry &registry);
 void registerStateSpace(Registry &registry);

@@ -75,7 +75,7 @@ private:
     SmallVector<mlir::Value> results;
     for (const ValueInfo &output : graph.outputs)
       if (const Value *value = scope.find(output.name); value && graphs.refusals.empty())
-        results.push_back(resultOf(output, *value));
+        addResults(output, *value, results);
       else if (graphs.refusals.empty())
         return emitError(file) << "output '" << StringRef(output.name) << "' is computed by no node";
     if (!graphs.refusals.empty())
@@ -89,7 +89,7 @@ private:
     const StringRef name(input.name);
     if (input.type.kind != ValueType::Kind::Tensor)
       return emitError(e.loc) << "input '" << name << "' is no tensor; sequences, maps and optional values are not "
-                              << "supported as inputs";
+                              << "supported as inputs, since a call would decide how many tensors they have";
     mlir::Type element = e.elementType(input.type.element);
     if (!element)
       return emitError(e.loc) << "input '" << name << "' has elements of "
@@ -125,6 +125,11 @@ private:
       value.dims.push_back(extent);
     }
     return value;
+  }
+
+  // A sequence gives its tensors one after the other, and an optional value without content none.
+  void addResults(const ValueInfo &output, Value value, SmallVectorImpl<mlir::Value> &results) {
+    value.forEachTensor([&](Value &tensor) { results.push_back(resultOf(output, tensor)); });
   }
 
   mlir::Value resultOf(const ValueInfo &output, const Value &value) {
