@@ -160,6 +160,17 @@ LogicalResult unrollLoop(NodeLowering &n, const Graph &graph, SmallVector<Value>
   return success();
 }
 
+// A slice that each turn gives alike, with the extents that the body says of it where they are not known otherwise.
+Value asDeclared(Emitter &e, Value slice, const ValueType &type) {
+  if (slice.elements || !type.shape || type.shape->size() != slice.dims.size())
+    return slice;
+  for (auto [extent, dimension] : llvm::zip(slice.dims, *type.shape))
+    if (!Emitter::known(extent) && dimension.extent)
+      extent = e.number(*dimension.extent);
+  slice.tensor = castTo(e, e.tensorType(slice.type, slice.dims), slice.tensor);
+  return slice;
+}
+
 LogicalResult lowerLoop(NodeLowering &n) {
   Emitter &e = n.e;
   const Graph *graph = graphOf(n, "body");
@@ -212,7 +223,8 @@ LogicalResult lowerLoop(NodeLowering &n) {
         if (!((passesOn || isTrue) && isAlways && count))
           result.goesOn = scalarOf(e, next);
         result.states.append(all.begin() + 1, all.begin() + 1 + states.size());
-        result.collected.append(all.begin() + 1 + states.size(), all.end());
+        for (size_t i = 1 + states.size(); i < all.size(); ++i)
+          result.collected.push_back(asDeclared(e, all[i], graph->outputs[i].type));
         return result;
       },
       n.results);
@@ -270,7 +282,8 @@ LogicalResult lowerScan(NodeLowering &n) {
           return failure();
         LoopBuilder::Turn result;
         result.states.append(outputs->begin(), outputs->begin() + carried);
-        result.collected.append(outputs->begin() + carried, outputs->end());
+        for (size_t i = carried; i < outputs->size(); ++i)
+          result.collected.push_back(asDeclared(e, (*outputs)[i], graph->outputs[i].type));
         return result;
       },
       n.results);

@@ -316,14 +316,39 @@ LogicalResult lowerWhere(NodeLowering &n) {
                                 [](Scalars &s, ValueRange args) { return s.select(args[0], args[1], args[2]); }));
 }
 
+// As float8e8m0, which has the exponent of a float and nothing else. What is negative or NaN is NaN.
+Value asPowerOfTwo(Emitter &e, const Value &value, std::string_view rounding, bool saturates) {
+  Value real = e.cast(value, DataType::F32);
+  Type element = e.elementType(DataType::F8E8M0);
+  return *e.elementwise({&real}, DataType::F8E8M0, [&](Scalars &s, ValueRange args) -> mlir::Value {
+    constexpr int64_t kMantissaBits = 23, kNaN = 255;
+    Type i32 = s.b.getI32Type();
+    auto number = [&](int64_t x) { return s.constant(double(x), i32); };
+    mlir::Value bits = s.make<arith::BitcastOp>(i32, s.make<math::AbsFOp>(args[0])),
+                half = number(int64_t(1) << (kMantissaBits - 1)),
+                exponent = s.make<arith::ShRUIOp>(bits, number(kMantissaBits)),
+                mantissa = s.make<arith::AndIOp>(bits, number((int64_t(1) << kMantissaBits) - 1));
+    mlir::Value rounds = s.constant(0, s.b.getI1Type());
+    if (rounding == "up") // the least exponent has a mantissa of its own, as a float without a leading 1
+      rounds = s.less(s.select(s.equal(exponent, number(0)), half, number(0)), mantissa);
+    else if (rounding == "nearest")
+      rounds = s.lessOrEqual(half, mantissa);
+    mlir::Value rounded = s.add(exponent, s.make<arith::ExtUIOp>(i32, rounds)), nan = number(kNaN);
+    rounded = s.min(rounded, number(saturates ? kNaN - 1 : kNaN));
+    mlir::Value isNaN = s.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, args[0], args[0]);
+    rounded = s.select(s.make<arith::OrIOp>(isNaN, s.less(args[0], s.like(0, args[0]))), nan, rounded);
+    return s.make<arith::BitcastOp>(element, s.make<arith::TruncIOp>(s.b.getI8Type(), rounded));
+  });
+}
+
 LogicalResult lowerCast(NodeLowering &n) {
   const auto type = n.node.op == "CastLike" ? n.in(1).type : static_cast<DataType>(n.integer("to", 0));
   if (!n.e.elementType(type))
     return n.refuse("gives a tensor of " + Twine(StringRef(dataTypeName(type))));
-  n.ignore({"round_mode"}); // of float8e8m0 alone
-  if (type == DataType::F8E8M0)
-    return n.refuse("rounds to float8e8m0");
   const bool saturates = n.integer("saturate", 1) != 0;
+  const std::string_view rounding = n.text("round_mode", "up"); // of powers of two alone
+  if (type == DataType::F8E8M0 && n.in(0).type != type)
+    return n.give(asPowerOfTwo(n.e, n.in(0), rounding, saturates));
   // Numbers that a float of 8 bits cannot hold are the largest that it can, unless said otherwise.
   if (const double largest = largestOfNarrow(type); largest > 0 && saturates && bitsOf(n.in(0).type) > 8) {
     FailureOr<Value> held = n.e.elementwise({&n.in(0)}, n.in(0).type, [&](Scalars &s, ValueRange args) {
@@ -331,14 +356,29 @@ LogicalResult lowerCast(NodeLowering &n) {
     });
     return failed(held) ? failure() : n.give(n.e.cast(*held, type));
   }
+  if (type == DataType::F4E2M1 && Emitter::isFloat(n.in(0).type)) { // which has no NaN
+    FailureOr<Value> number = n.e.elementwise({&n.in(0)}, n.in(0).type, [](Scalars &s, ValueRange args) {
+      mlir::Value isNaN = s.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, args[0], args[0]);
+      return s.select(isNaN, s.like(-0.0, args[0]), args[0]);
+    });
+    return failed(number) ? failure() : n.give(n.e.cast(*number, type));
+  }
   return n.give(n.e.cast(n.in(0), type));
 }
 
 LogicalResult lowerBitCast(NodeLowering &n) {
   const auto type = static_cast<DataType>(n.integer("to", 0));
-  if (!n.e.elementType(type) || bitsOf(type) != bitsOf(n.in(0).type) || type == DataType::Bool ||
-      n.in(0).type == DataType::Bool)
+  // A boolean takes a byte.
+  auto bits = [](DataType type) { return type == DataType::Bool ? 8 : bitsOf(type); };
+  if (!n.e.elementType(type) || bits(type) != bits(n.in(0).type))
     return n.refuse("gives elements of another size");
+  if (type == DataType::Bool || n.in(0).type == DataType::Bool) {
+    Value byte = n.e.cast(n.in(0), type == DataType::Bool ? type : DataType::U8);
+    if (Emitter::isFloat(type) || Emitter::isFloat(n.in(0).type))
+      return n.refuse("makes floats of booleans, or booleans of floats");
+    byte.type = type;
+    return n.give(byte);
+  }
   Type element = n.e.elementType(type);
   return n.give(n.e.elementwise({&n.in(0)}, type, [&](Scalars &s, ValueRange args) {
     return args[0].getType() == element ? args[0] : s.make<arith::BitcastOp>(element, args[0]);

@@ -121,6 +121,10 @@ bool Emitter::areKnown(const Dims &dims) {
   return llvm::all_of(dims, [](OpFoldResult extent) { return known(extent).has_value(); });
 }
 
+bool Emitter::hasNoElements(const Value &value) {
+  return llvm::any_of(value.dims, [](OpFoldResult extent) { return known(extent) == 0; });
+}
+
 bool Emitter::same(OpFoldResult a, OpFoldResult b) {
   return isEqualConstantIntOrValue(a, b);
 }
@@ -441,6 +445,8 @@ Value Emitter::reduce(const Value &value, ArrayRef<int64_t> axes, bool keepsAxes
     results.push_back(b.getAffineDimExpr(dim));
   }
   Value target = filled(type, kept, start);
+  if (hasNoElements(value))
+    return keepsAxes ? filled(type, withOnes, start) : target;
   SmallVector<AffineMap> maps = {b.getMultiDimIdentityMap(value.rank()),
                                  AffineMap::get(value.rank(), 0, results, b.getContext())};
   auto generic = linalg::GenericOp::create(b, loc, target.tensor.getType(), tensorOf(value), target.tensor, maps,
@@ -514,6 +520,8 @@ Value Emitter::reduceWhere(const Value &value, const Dims &flags, mlir::Value st
   }
   mlir::Value shape = empty(value.type, window).tensor;
   Value target = filled(type, dims, start);
+  if (hasNoElements(value))
+    return target;
   SmallVector<AffineMap> maps;
   for (ArrayRef<AffineExpr> results : {ArrayRef(ofValue), ArrayRef(ofWindow), ArrayRef(ofResult)})
     maps.push_back(AffineMap::get(2 * rank, 0, results, b.getContext()));

@@ -104,6 +104,8 @@ public:
   mlir::OpFoldResult number(int64_t value);
   static std::optional<int64_t> known(mlir::OpFoldResult extent);
   static bool areKnown(const Dims &dims);
+  // Whether that is so whatever the program is called with.
+  static bool hasNoElements(const Value &value);
   // Whether both are the same whatever the program is called with.
   static bool same(mlir::OpFoldResult a, mlir::OpFoldResult b);
   mlir::Value indexOf(mlir::OpFoldResult extent);

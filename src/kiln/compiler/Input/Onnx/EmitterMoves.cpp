@@ -23,7 +23,7 @@ Value Emitter::transpose(const Value &value, ArrayRef<int64_t> permutation) {
 }
 
 Value Emitter::slice(const Value &value, const Dims &offsets, const Dims &sizes, const Dims &steps) {
-  if (llvm::any_of(sizes, [](OpFoldResult size) { return known(size) == 0; }))
+  if (hasNoElements(value) || llvm::any_of(sizes, [](OpFoldResult size) { return known(size) == 0; }))
     return empty(value.type, sizes);
   if (llvm::all_of(steps, [](OpFoldResult step) { return known(step).value_or(0) > 0; }))
     return wrap(

@@ -186,6 +186,40 @@ LogicalResult lowerScatterElements(NodeLowering &n) {
   return n.give(scatter(n, value, *rows, *elements, rank));
 }
 
+// What MaxPool took, put back to where it was; places are counted over all channels and images.
+LogicalResult lowerMaxUnpool(NodeLowering &n) {
+  Emitter &e = n.e;
+  const Value &image = n.in(0);
+  const int64_t space = image.rank() - 2;
+  std::optional<ArrayRef<int64_t>> taps = n.integers("kernel_shape");
+  if (space < 1 || !taps || static_cast<int64_t>(taps->size()) != space)
+    return n.refuse("needs an image of three dimensions at least, and a kernel_shape for its space");
+  SmallVector<int64_t> strides = n.integersOr("strides", space, 1), pads = n.integersOr("pads", 2 * space, 0);
+  Dims dims = image.dims;
+  for (int64_t dim = 0; dim < space; ++dim) {
+    OpFoldResult last = e.mul(e.sub(image.dims[2 + dim], e.number(1)), e.number(strides[dim]));
+    dims[2 + dim] = e.add(last, e.number((*taps)[dim] - pads[dim] - pads[space + dim]));
+  }
+  OpFoldResult count = e.product(image.dims), all = e.product(dims);
+  FailureOr<Value> places = e.reshape(n.in(1), {count, e.number(1)}), elements = e.reshape(image, {count});
+  if (failed(places) || failed(elements))
+    return failure();
+  mlir::Value zero = e.constantScalar(0, image.type);
+  FailureOr<Value> flat = scatter(n, e.filled(image.type, {all}, zero), *places, *elements, 1), result = failure();
+  if (succeeded(flat))
+    result = e.reshape(*flat, dims);
+  if (failed(result) || !n.has(2))
+    return n.give(result);
+  // A shape that is given has zeros behind those of the windows.
+  FailureOr<Dims> given = e.elementsOf(n.in(2));
+  if (failed(given) || given->size() != dims.size())
+    return n.refuse("has an output_shape of another number of dimensions");
+  Dims low(dims.size(), e.number(0)), high;
+  for (auto [wanted, own] : llvm::zip(*given, dims))
+    high.push_back(e.sub(wanted, own));
+  return n.give(e.pad(*result, low, high, zero));
+}
+
 LogicalResult lowerReverseSequence(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
@@ -305,6 +339,7 @@ void registerOrdering(Registry &registry) {
   registry["CumProd"] = {lowerCumulative<true>, 2};
   registry["CumSum"] = {lowerCumulative<false>, 2};
   registry["Einsum"] = {lowerEinsum};
+  registry["MaxUnpool"] = {lowerMaxUnpool, 2};
   registry["ReverseSequence"] = {lowerReverseSequence, 2};
   registry["Scatter"] = {lowerScatterElements, 3};
   registry["ScatterElements"] = {lowerScatterElements, 3};

@@ -4,6 +4,7 @@
 #include "kiln/compiler/Input/Onnx/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -296,12 +297,57 @@ LogicalResult lowerConvTranspose(NodeLowering &n) {
   return n.give(result);
 }
 
+// Of each matrix by elimination, with the largest element of a column as its pivot; all of it in registers.
+LogicalResult lowerDet(NodeLowering &n) {
+  Emitter &e = n.e;
+  const Value &value = n.in(0);
+  constexpr int64_t kMostRows = 8;
+  std::optional<int64_t> rows = value.rank() < 2 ? std::nullopt : Emitter::known(value.dims.back());
+  if (!rows || rows != Emitter::known(value.dims[value.rank() - 2]) || *rows > kMostRows)
+    return n.refuse("needs square matrices of a known size of at most " + Twine(kMostRows));
+  mlir::Value tensor = e.tensorOf(value);
+  Dims batch(value.dims.begin(), value.dims.end() - 2);
+  return n.give(e.generate(value.type, batch, [&](Scalars &s, ValueRange at) {
+    SmallVector<SmallVector<mlir::Value>> matrix(*rows);
+    for (int64_t row = 0; row < *rows; ++row)
+      for (int64_t column = 0; column < *rows; ++column) {
+        SmallVector<mlir::Value> from(at);
+        from.append({s.index(row), s.index(column)});
+        matrix[row].push_back(Emitter::load(s, tensor, from));
+      }
+    mlir::Value result = s.constant(1, e.elementType(value.type));
+    for (int64_t pivot = 0; pivot < *rows; ++pivot) {
+      for (int64_t row = pivot + 1; row < *rows; ++row) {
+        mlir::Value swaps =
+            s.less(s.make<math::AbsFOp>(matrix[pivot][pivot]), s.make<math::AbsFOp>(matrix[row][pivot]));
+        result = s.select(swaps, s.neg(result), result);
+        for (int64_t column = pivot; column < *rows; ++column) {
+          mlir::Value upper = matrix[pivot][column], lower = matrix[row][column];
+          matrix[pivot][column] = s.select(swaps, lower, upper);
+          matrix[row][column] = s.select(swaps, upper, lower);
+        }
+      }
+      mlir::Value divisor = matrix[pivot][pivot];
+      result = s.mul(result, divisor);
+      // Zeros alone have no factor, and need none.
+      divisor = s.select(s.equal(divisor, s.like(0, divisor)), s.like(1, divisor), divisor);
+      for (int64_t row = pivot + 1; row < *rows; ++row) {
+        mlir::Value factor = s.div(matrix[row][pivot], divisor);
+        for (int64_t column = pivot + 1; column < *rows; ++column)
+          matrix[row][column] = s.sub(matrix[row][column], s.mul(factor, matrix[pivot][column]));
+      }
+    }
+    return result;
+  }));
+}
+
 } // namespace
 
 void registerProducts(Registry &registry) {
   registry["Conv"] = {lowerConv, 2};
   registry["ConvInteger"] = {lowerConvInteger, 2};
   registry["ConvTranspose"] = {lowerConvTranspose, 2};
+  registry["Det"] = {lowerDet, 1, /*adds=*/true};
   registry["Gemm"] = {lowerGemm, 2};
   registry["MatMul"] = {lowerMatMul, 2};
   registry["MatMulInteger"] = {lowerMatMulInteger, 2};

@@ -72,8 +72,9 @@ LogicalResult lowerQuantize(NodeLowering &n) {
     return failure();
   Value x = e.cast(value, inside), by = e.cast(*scale, inside);
   if (Emitter::isFloat(type)) {
-    FailureOr<Value> scaled =
-        e.elementwise({&x, &by}, inside, [](Scalars &s, ValueRange args) { return s.div(args[0], args[1]); });
+    FailureOr<Value> scaled = e.elementwise({&x, &by}, inside, [](Scalars &s, ValueRange args) {
+      return s.add(s.div(args[0], args[1]), s.like(0, args[0])); // the zero point, which makes 0 of -0
+    });
     if (failed(scaled))
       return failure();
     const double largest = largestOfNarrow(type);

@@ -107,18 +107,10 @@ private:
     Dims dims = value.dims;
     dims[axis.dim] = axis.size;
     mlir::Value tensor = e.tensorOf(value), extent = e.indexOf(value.dims[axis.dim]), size = e.indexOf(axis.size);
-    // How far the places reach that count, on each side.
-    int64_t reach = mode == "cubic" ? 2 : 1;
-    const bool widens = antialias && mode != "nearest";
-    double stretch = 1;
-    if (widens) {
-      if (!axis.knownScale)
-        return n.refuse("with antialias needs scales that are known");
-      stretch = std::max(1.0, 1 / *axis.knownScale);
-      reach = static_cast<int64_t>(std::ceil(double(reach) * stretch));
-    }
+    if (antialias && mode != "nearest")
+      return smoothedAlong(value, axis);
     return e.generate(value.type, dims, [&](Scalars &s, ValueRange at) {
-      Type f32 = s.b.getF32Type(), element = e.elementType(value.type);
+      Type f32 = s.b.getF32Type();
       mlir::Value x = coordinate(s, at[axis.dim], axis, extent, size), zero = s.index(0);
       mlir::Value last = s.sub(extent, s.index(1));
       auto held = [&](mlir::Value index) { return s.max(zero, s.min(index, last)); };
@@ -131,32 +123,90 @@ private:
       } else {
         mlir::Value floor = s.make<math::FloorOp>(x), first = whole(floor);
         mlir::Value sum = s.constant(0, f32), weights = s.constant(0, f32);
-        for (int64_t tap = 1 - reach; tap <= reach; ++tap) {
-          mlir::Value place = s.add(first, s.index(tap)), distance = s.sub(x, s.toFloat(place, f32));
-          if (widens)
-            distance = s.div(distance, s.constant(stretch, f32));
-          mlir::Value own = weight(s, distance);
-          if (excludesOutside) {
-            mlir::Value isInside = s.make<arith::AndIOp>(s.lessOrEqual(zero, place), s.lessOrEqual(place, last));
-            own = s.select(isInside, own, s.constant(0, f32));
-          }
+        for (int64_t tap = 1 - reach(); tap <= reach(); ++tap) {
+          mlir::Value place = s.add(first, s.index(tap));
+          mlir::Value own = weightOf(s, place, s.sub(x, s.toFloat(place, f32)), last);
           from[axis.dim] = held(place);
           mlir::Value loaded = s.convert(Emitter::load(s, tensor, from), Emitter::isUnsigned(value.type), f32, false);
           sum = s.add(sum, s.mul(own, loaded));
           weights = s.add(weights, own);
         }
-        if (widens || excludesOutside)
+        if (excludesOutside)
           sum = s.div(sum, weights);
-        if (!Emitter::isFloat(value.type))
-          sum = s.make<math::RoundEvenOp>(sum);
-        result = s.convert(sum, false, element, Emitter::isUnsigned(value.type));
+        result = rounded(s, sum, value.type);
       }
-      if (transformation == "tf_crop_and_resize") {
-        mlir::Value isOutside = s.make<arith::OrIOp>(s.less(x, s.constant(0, f32)), s.less(s.toFloat(last, f32), x));
-        result = s.select(isOutside, s.constant(extrapolation, element), result);
-      }
-      return result;
+      return whereInside(s, x, last, result);
     });
+  }
+
+  // With weights that are as wide as the places of the result are apart, in places of the input. How many count is
+  // found when the program runs.
+  FailureOr<Value> smoothedAlong(const Value &value, const Axis &axis) {
+    MLIRContext *context = e.b.getContext();
+    Type f32 = e.b.getF32Type();
+    Scalars outer(e.b, e.loc);
+    mlir::Value one = outer.constant(1, f32), stretch = outer.max(one, outer.div(one, axis.scale)),
+                side = outer.make<math::CeilOp>(outer.mul(outer.constant(double(reach()), f32), stretch)),
+                reachIndex = outer.toIndex(outer.make<arith::FPToSIOp>(e.b.getI64Type(), side));
+    OpFoldResult taps = outer.mul(outer.index(2), reachIndex);
+    if (axis.knownScale)
+      taps = e.number(2 * static_cast<int64_t>(std::ceil(double(reach()) * std::max(1.0, 1 / *axis.knownScale))));
+    mlir::Value tensor = e.tensorOf(value), extent = e.indexOf(value.dims[axis.dim]), size = e.indexOf(axis.size),
+                before = outer.sub(outer.make<arith::DivUIOp>(e.indexOf(taps), outer.index(2)), outer.index(1));
+    Dims dims = value.dims;
+    dims[axis.dim] = axis.size;
+    const int64_t rank = value.rank();
+    SmallVector<AffineMap> maps = {AffineMap::get(rank + 1, 0, {getAffineDimExpr(rank, context)}, context)};
+    maps.append(2, AffineMap::getMultiDimIdentityMap(rank + 1, context).getMajorSubMap(rank));
+    Value sums = e.filled(DataType::F32, dims, e.constantScalar(0, DataType::F32));
+    mlir::Value window = e.empty(DataType::F32, {taps}).tensor;
+    // Weighted elements and their weights, added up.
+    auto generic = linalg::GenericOp::create(
+        e.b, e.loc, TypeRange{sums.tensor.getType(), sums.tensor.getType()}, window,
+        ValueRange{sums.tensor, sums.tensor}, maps, e.loops(rank, 1),
+        [&](OpBuilder &inner, Location loc, ValueRange args) {
+          Scalars s(inner, loc);
+          SmallVector<mlir::Value> from;
+          for (int64_t dim = 0; dim < rank; ++dim)
+            from.push_back(linalg::IndexOp::create(inner, loc, dim));
+          mlir::Value x = coordinate(s, from[axis.dim], axis, extent, size), last = s.sub(extent, s.index(1)),
+                      first = s.toIndex(s.make<arith::FPToSIOp>(inner.getI64Type(), s.make<math::FloorOp>(x))),
+                      tap = linalg::IndexOp::create(inner, loc, rank), place = s.sub(s.add(first, tap), before);
+          mlir::Value own = weightOf(s, place, s.div(s.sub(x, s.toFloat(place, f32)), stretch), last);
+          from[axis.dim] = s.max(s.index(0), s.min(place, last));
+          mlir::Value loaded = s.convert(Emitter::load(s, tensor, from), Emitter::isUnsigned(value.type), f32, false);
+          linalg::YieldOp::create(inner, loc, ValueRange{s.add(args[1], s.mul(own, loaded)), s.add(args[2], own)});
+        });
+    mlir::Value weighted = generic.getResult(0), weights = generic.getResult(1);
+    return e.generate(value.type, dims, [&](Scalars &s, ValueRange at) {
+      mlir::Value x = coordinate(s, at[axis.dim], axis, extent, size), last = s.sub(extent, s.index(1));
+      mlir::Value mean = s.div(Emitter::load(s, weighted, at), Emitter::load(s, weights, at));
+      return whereInside(s, x, last, rounded(s, mean, value.type));
+    });
+  }
+
+  // How far the places lie that count, on each side.
+  int64_t reach() const { return mode == "cubic" ? 2 : 1; }
+
+  mlir::Value weightOf(Scalars &s, mlir::Value place, mlir::Value distance, mlir::Value last) {
+    mlir::Value own = weight(s, distance);
+    if (!excludesOutside)
+      return own;
+    mlir::Value isInside = s.make<arith::AndIOp>(s.lessOrEqual(s.index(0), place), s.lessOrEqual(place, last));
+    return s.select(isInside, own, s.like(0, own));
+  }
+
+  mlir::Value rounded(Scalars &s, mlir::Value x, DataType type) {
+    if (!Emitter::isFloat(type))
+      x = s.make<math::RoundEvenOp>(x);
+    return s.convert(x, false, e.elementType(type), Emitter::isUnsigned(type));
+  }
+
+  mlir::Value whereInside(Scalars &s, mlir::Value x, mlir::Value last, mlir::Value result) {
+    if (transformation != "tf_crop_and_resize")
+      return result;
+    mlir::Value isOutside = s.make<arith::OrIOp>(s.less(x, s.like(0, x)), s.less(s.toFloat(last, x.getType()), x));
+    return s.select(isOutside, s.like(extrapolation, result), result);
   }
 
   NodeLowering &n;
