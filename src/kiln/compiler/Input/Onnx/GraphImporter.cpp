@@ -24,6 +24,7 @@ const Registry &registry() {
     registerRecurrent(known);
     registerReductions(known);
     registerResize(known);
+    registerSelecting(known);
     registerSequences(known);
     registerShapes(known);
     registerSignals(known);

@@ -111,6 +111,7 @@ void registerQuantize(Registry &registry);
 void registerRecurrent(Registry &registry);
 void registerReductions(Registry &registry);
 void registerResize(Registry &registry);
+void registerSelecting(Registry &registry);
 void registerSequences(Registry &registry);
 void registerShapes(Registry &registry);
 void registerSignals(Registry &registry);
