@@ -23,6 +23,7 @@ const Registry &registry() {
     registerQuantize(known);
     registerRecurrent(known);
     registerReductions(known);
+    registerRegions(known);
     registerResize(known);
     registerSelecting(known);
     registerSequences(known);

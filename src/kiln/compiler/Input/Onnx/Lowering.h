@@ -110,6 +110,7 @@ void registerProducts(Registry &registry);
 void registerQuantize(Registry &registry);
 void registerRecurrent(Registry &registry);
 void registerReductions(Registry &registry);
+void registerRegions(Registry &registry);
 void registerResize(Registry &registry);
 void registerSelecting(Registry &registry);
 void registerSequences(Registry &registry);

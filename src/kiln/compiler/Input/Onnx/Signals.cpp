@@ -143,6 +143,105 @@ LogicalResult lowerDFT(NodeLowering &n) {
   return n.give(e.cast(e.wrap(generic.getResult(0), DataType::F64, dims), value.type));
 }
 
+// Spectra of overlapping parts of a signal (batch, length, 1 or 2): the parts as rows, and their product with waves.
+LogicalResult lowerSTFT(NodeLowering &n) {
+  Emitter &e = n.e;
+  const Value &signal = n.in(0);
+  const bool isOneSided = n.integer("onesided", 1) != 0;
+  using enum Emitter::Arithmetic;
+  std::optional<int64_t> parts = signal.rank() == 3 ? Emitter::known(signal.dims[2]) : std::nullopt;
+  if (!parts || *parts < 1 || *parts > 2)
+    return n.refuse("needs real or complex numbers as its last dimension");
+  FailureOr<Dims> step = e.elementsOf(n.in(1));
+  if (failed(step) || step->size() != 1)
+    return n.refuse("needs one step between frames");
+  OpFoldResult length;
+  if (n.has(3)) {
+    FailureOr<Dims> given = e.elementsOf(n.in(3));
+    if (failed(given) || given->size() != 1)
+      return n.refuse("needs one length of frames");
+    length = given->front();
+  } else if (n.has(2)) {
+    length = n.in(2).dims[0];
+  } else {
+    return n.refuse("has no length of frames");
+  }
+  const DataType type = signal.type;
+  Type element = e.elementType(type);
+  OpFoldResult frames = e.add(e.compute(DivTowardsZero, e.sub(signal.dims[1], length), step->front()), e.number(1)),
+               bins = isOneSided ? e.add(e.compute(DivTowardsZero, length, e.number(2)), e.number(1)) : length;
+  mlir::Value tensor = e.tensorOf(signal), window = n.has(2) ? e.tensorOf(n.in(2)) : mlir::Value(),
+              stepIndex = e.indexOf(step->front()), count = e.indexOf(length);
+  // A row has its real numbers and then its imaginary ones, and a column is a real or an imaginary part of a wave.
+  OpFoldResult columns = e.mul(length, e.number(*parts));
+  Value rows = e.generate(type, {signal.dims[0], frames, columns}, [&](Scalars &s, ValueRange at) {
+    mlir::Value place = s.make<arith::RemUIOp>(at[2], count), part = s.make<arith::DivUIOp>(at[2], count);
+    mlir::Value from = s.add(s.mul(at[1], stepIndex), place), x = Emitter::load(s, tensor, {at[0], from, part});
+    return window ? s.mul(x, Emitter::load(s, window, place)) : x;
+  });
+  Value waves = e.generate(type, {columns, e.mul(bins, e.number(2))}, [&](Scalars &s, ValueRange at) {
+    Type f64 = s.b.getF64Type();
+    mlir::Value place = s.make<arith::RemUIOp>(at[0], count), isImaginary = s.lessOrEqual(count, at[0]);
+    mlir::Value bin = s.make<arith::DivUIOp>(at[1], s.index(2)), part = s.make<arith::RemUIOp>(at[1], s.index(2));
+    mlir::Value turn = s.make<arith::RemUIOp>(s.mul(bin, place), count);
+    mlir::Value angle =
+        s.div(s.mul(s.toFloat(turn, f64), s.constant(-2 * std::numbers::pi, f64)), s.toFloat(count, f64));
+    mlir::Value cosine = s.make<math::CosOp>(angle), sine = s.make<math::SinOp>(angle);
+    mlir::Value isReal = s.equal(part, s.index(0));
+    mlir::Value ofReal = s.select(isReal, cosine, sine), ofImaginary = s.select(isReal, s.neg(sine), cosine);
+    return s.convert(s.select(isImaginary, ofImaginary, ofReal), false, element, false);
+  });
+  FailureOr<Value> product = e.multiply(rows, waves, type);
+  if (failed(product))
+    return failure();
+  return n.give(e.reshape(*product, {signal.dims[0], frames, bins, e.number(2)}));
+}
+
+// Triangles over the bins of a spectrum, whose corners are as far apart in mels.
+LogicalResult lowerMelWeights(NodeLowering &n) {
+  Emitter &e = n.e;
+  using enum Emitter::Arithmetic;
+  FailureOr<DataType> type = n.dataType("output_datatype", DataType::F32);
+  FailureOr<Dims> count = e.elementsOf(n.in(0)), length = e.elementsOf(n.in(1)), rate = e.elementsOf(n.in(2));
+  if (failed(type) || failed(count) || failed(length) || failed(rate))
+    return failure();
+  if (count->size() != 1 || length->size() != 1 || rate->size() != 1 || !Emitter::isFloat(*type))
+    return n.refuse("needs single numbers");
+  Type f64 = e.b.getF64Type();
+  constexpr double kMels = 2595, kHertz = 700;
+  mlir::Value edges[2], points = e.indexOf(e.add(count->front(), e.number(2))),
+                        size = e.indexOf(e.add(length->front(), e.number(1))), sampleRate = e.indexOf(rate->front());
+  for (size_t i = 0; i < 2; ++i) {
+    FailureOr<Value> edge = e.reshape(e.cast(n.in(3 + i), DataType::F64), {});
+    if (failed(edge))
+      return failure();
+    edges[i] = e.tensorOf(*edge);
+  }
+  const Dims dims = {e.add(e.compute(DivTowardsZero, length->front(), e.number(2)), e.number(1)), count->front()};
+  return n.give(e.generate(*type, dims, [&](Scalars &s, ValueRange at) {
+    auto number = [&](double x) { return s.constant(x, f64); };
+    auto real = [&](mlir::Value index) { return s.toFloat(index, f64); };
+    auto melsOf = [&](mlir::Value edge) {
+      mlir::Value log = s.make<math::Log1pOp>(s.div(Emitter::load(s, edge, {}), number(kHertz)));
+      return s.mul(log, number(kMels / std::numbers::ln10));
+    };
+    mlir::Value lowest = melsOf(edges[0]), step = s.div(s.sub(melsOf(edges[1]), lowest), real(points)), corners[3];
+    for (int64_t i = 0; i < 3; ++i) {
+      mlir::Value mels = s.add(s.mul(real(s.add(at[1], s.index(i))), step), lowest);
+      mlir::Value power = s.make<math::ExpM1Op>(s.mul(mels, number(std::numbers::ln10 / kMels)));
+      mlir::Value hertz = s.mul(power, number(kHertz));
+      corners[i] = s.make<math::FloorOp>(s.div(s.mul(real(size), hertz), real(sampleRate)));
+    }
+    mlir::Value bin = real(at[0]), zero = number(0);
+    mlir::Value rising = s.div(s.sub(bin, corners[0]), s.sub(corners[1], corners[0])),
+                falling = s.div(s.sub(corners[2], bin), s.sub(corners[2], corners[1]));
+    mlir::Value result = s.select(s.less(bin, corners[1]), s.select(s.less(bin, corners[0]), zero, rising),
+                                  s.select(s.less(bin, corners[2]), falling, zero));
+    result = s.select(s.equal(bin, corners[1]), number(1), result);
+    return s.convert(result, false, e.elementType(*type), false);
+  }));
+}
+
 } // namespace
 
 void registerSignals(Registry &registry) {
@@ -150,6 +249,8 @@ void registerSignals(Registry &registry) {
   registry["DFT"] = {lowerDFT};
   registry["HammingWindow"] = {lowerHamming};
   registry["HannWindow"] = {lowerHann};
+  registry["MelWeightMatrix"] = {lowerMelWeights, 5};
+  registry["STFT"] = {lowerSTFT, 2, /*adds=*/true};
 }
 
 } // namespace kiln::onnx
