@@ -2,6 +2,8 @@
 #include <limits>
 
 #include "kiln/compiler/Input/Onnx/Attention.h"
+
+#include "kiln/compiler/Input/Onnx/GraphImporter.h"
 #include "kiln/compiler/Input/Onnx/Products.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -135,6 +137,11 @@ FailureOr<Attended> attend(NodeLowering &n, const Value &query, const Value &key
   }
   if (options.shown == 2)
     shown = *scores;
+  if (options.changeScores) {
+    scores = options.changeScores(*scores);
+    if (failed(scores))
+      return failure();
+  }
   // A query that sees nothing gives zeros.
   Value most = e.reduce(*scores, {3}, true, e.constantScalar(-kInfinity, inside), inside,
                         [](Scalars &s, mlir::Value x, mlir::Value soFar) { return s.max(soFar, x); });
@@ -151,6 +158,8 @@ FailureOr<Attended> attend(NodeLowering &n, const Value &query, const Value &key
     mlir::Value isNothing = s.equal(args[1], s.like(0, args[1]));
     return s.div(args[0], s.select(isNothing, s.like(1, args[1]), args[1]));
   });
+  if (succeeded(weights) && options.changeWeights)
+    weights = options.changeWeights(*weights);
   if (failed(weights))
     return failure();
   if (options.shown == 3)
@@ -263,9 +272,46 @@ LogicalResult lowerRotary(NodeLowering &n) {
   return n.give(withoutHeads(n, *result));
 }
 
+// Attention whose scores and weights are changed by graphs.
+LogicalResult lowerFlexAttention(NodeLowering &n) {
+  const Value &query = n.in(0), &key = n.in(1), &value = n.in(2);
+  if (query.rank() != 4 || key.rank() != 4 || value.rank() != 4)
+    return n.refuse("needs queries, keys and values of four dimensions");
+  FailureOr<DataType> inside =
+      n.dataType("softmax_precision", query.type == DataType::F64 ? DataType::F64 : DataType::F32);
+  if (failed(inside))
+    return failure();
+  AttentionOptions options;
+  options.inside = *inside;
+  if (n.attribute("scale"))
+    options.scale = n.real("scale", 1);
+  auto changeBy = [&](std::string_view name) -> AttentionOptions::Change {
+    const Graph *graph = graphOf(n, name);
+    if (!graph)
+      return {};
+    return [&n, graph](const Value &numbers) -> FailureOr<Value> {
+      if (graph->inputs.size() != 1 || graph->outputs.size() != 1)
+        return n.refuse("has a graph of another number of inputs or outputs than one");
+      FailureOr<SmallVector<Value>> changed = importBody(n, *graph, numbers);
+      if (failed(changed))
+        return failure();
+      return changed->front();
+    };
+  };
+  options.changeScores = changeBy("score_mod");
+  options.changeWeights = changeBy("prob_mod");
+  Masks masks;
+  masks.past = n.e.number(0);
+  FailureOr<Attended> attended = attend(n, query, key, value, masks, options);
+  if (failed(attended))
+    return failure();
+  return n.give(attended->result);
+}
+
 } // namespace
 
 void registerAttention(Registry &registry) {
+  registry["ai.onnx.preview.FlexAttention"] = {lowerFlexAttention, 3};
   registry["Attention"] = {lowerAttention, 3};
   registry["RotaryEmbedding"] = {lowerRotary, 3};
 }

@@ -2,6 +2,8 @@
 #ifndef KILN_COMPILER_INPUT_ONNX_ATTENTION_H
 #define KILN_COMPILER_INPUT_ONNX_ATTENTION_H
 
+#include <functional>
+
 #include "kiln/compiler/Input/Onnx/Lowering.h"
 
 namespace kiln::onnx {
@@ -29,6 +31,8 @@ struct AttentionOptions {
   double cap = 0;
   DataType inside = DataType::F32; // at least
   int64_t shown = 0;
+  using Change = std::function<mlir::FailureOr<Value>(const Value &)>;
+  Change changeScores = {}, changeWeights = {}; // before and behind the softmax, where there are such
 };
 struct Attended {
   Value result, shown;

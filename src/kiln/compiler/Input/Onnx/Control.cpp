@@ -10,22 +10,6 @@ using namespace mlir;
 
 namespace kiln::onnx {
 
-namespace {
-
-mlir::Value scalarOf(Emitter &e, const Value &value) {
-  if (value.elements) {
-    OpFoldResult number = value.elements->front();
-    Type type = e.elementType(value.type);
-    if (std::optional<int64_t> known = Emitter::known(number))
-      return arith::ConstantOp::create(e.b, e.loc, IntegerAttr::get(type, *known));
-    return arith::IndexCastOp::create(e.b, e.loc, type, e.indexOf(number));
-  }
-  SmallVector<mlir::Value> zeros(value.rank(), arith::ConstantIndexOp::create(e.b, e.loc, 0));
-  return tensor::ExtractOp::create(e.b, e.loc, value.tensor, zeros);
-}
-
-// The graph of an attribute, into the block where the builder is, with its inputs. Fails where nodes were refused,
-// which are listed by themselves then.
 FailureOr<SmallVector<Value>> importBody(NodeLowering &n, const Graph &graph, ArrayRef<Value> inputs) {
   const size_t before = n.importer.refusals.size();
   Scope scope{&n.scope, {}};
@@ -49,6 +33,20 @@ FailureOr<SmallVector<Value>> importBody(NodeLowering &n, const Graph &graph, Ar
 const Graph *graphOf(NodeLowering &n, std::string_view name) {
   const Attribute *attribute = n.attribute(name);
   return attribute && !attribute->graphs.empty() ? attribute->graphs.front().get() : nullptr;
+}
+
+namespace {
+
+mlir::Value scalarOf(Emitter &e, const Value &value) {
+  if (value.elements) {
+    OpFoldResult number = value.elements->front();
+    Type type = e.elementType(value.type);
+    if (std::optional<int64_t> known = Emitter::known(number))
+      return arith::ConstantOp::create(e.b, e.loc, IntegerAttr::get(type, *known));
+    return arith::IndexCastOp::create(e.b, e.loc, type, e.indexOf(number));
+  }
+  SmallVector<mlir::Value> zeros(value.rank(), arith::ConstantIndexOp::create(e.b, e.loc, 0));
+  return tensor::ExtractOp::create(e.b, e.loc, value.tensor, zeros);
 }
 
 bool hasSameStructure(const Value &x, const Value &y) {

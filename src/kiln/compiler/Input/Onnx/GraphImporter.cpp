@@ -14,6 +14,7 @@ const Registry &registry() {
     registerAttention(known);
     registerControl(known);
     registerElementwise(known);
+    registerFeatures(known);
     registerImages(known);
     registerLosses(known);
     registerMicrosoft(known);
@@ -30,6 +31,7 @@ const Registry &registry() {
     registerShapes(known);
     registerSignals(known);
     registerStateSpace(known);
+    registerTraining(known);
     registerWindows(known);
     return known;
   }();

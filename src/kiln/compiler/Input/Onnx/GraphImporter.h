@@ -37,6 +37,12 @@ private:
   int depth = 0; // of calls
 };
 
+// The graph that a node has as an attribute; null where there is none.
+const Graph *graphOf(NodeLowering &n, std::string_view name);
+// Such a graph with its inputs, into the block where the builder is. Fails where nodes were refused, which are listed
+// by themselves then.
+mlir::FailureOr<llvm::SmallVector<Value>> importBody(NodeLowering &n, const Graph &graph, llvm::ArrayRef<Value> inputs);
+
 } // namespace kiln::onnx
 
 #endif // KILN_COMPILER_INPUT_ONNX_GRAPHIMPORTER_H

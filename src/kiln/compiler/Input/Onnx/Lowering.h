@@ -101,6 +101,7 @@ const Registry &registry();
 void registerAttention(Registry &registry);
 void registerControl(Registry &registry);
 void registerElementwise(Registry &registry);
+void registerFeatures(Registry &registry);
 void registerImages(Registry &registry);
 void registerLosses(Registry &registry);
 void registerMicrosoft(Registry &registry);
@@ -117,6 +118,7 @@ void registerSequences(Registry &registry);
 void registerShapes(Registry &registry);
 void registerSignals(Registry &registry);
 void registerStateSpace(Registry &registry);
+void registerTraining(Registry &registry);
 void registerWindows(Registry &registry);
 
 } // namespace kiln::onnx
