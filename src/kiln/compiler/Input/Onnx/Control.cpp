@@ -228,46 +228,38 @@ LogicalResult lowerLoop(NodeLowering &n) {
       n.results);
 }
 
-LogicalResult lowerScan(NodeLowering &n) {
+// Along which dimension each input is taken apart and each output put together, and whether from the end on.
+struct Scanned {
+  SmallVector<int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
+};
+
+// The body for each slice of the inputs behind the states.
+LogicalResult scan(NodeLowering &n, const Graph &graph, ArrayRef<Value> inputs, const Scanned &how,
+                   SmallVectorImpl<Value> &results) {
   Emitter &e = n.e;
-  const Graph *graph = graphOf(n, "body");
-  const int64_t scanned = n.integer("num_scan_inputs", 0);
-  const auto inputs = static_cast<int64_t>(n.inputs.size());
-  if (n.opset < 9)
-    return n.refuse("of opset 8 has batches");
-  if (llvm::is_contained(n.inputs, nullptr) || !graph || scanned < 1 || scanned > inputs)
-    return n.refuse("has no body, or nothing to scan");
-  const int64_t carried = inputs - scanned;
-  const int64_t collected = static_cast<int64_t>(graph->outputs.size()) - carried;
-  if (collected < 0)
-    return n.refuse("has a body that gives too little");
-  SmallVector<int64_t> inputAxes = n.integersOr("scan_input_axes", scanned, 0),
-                       inputDirections = n.integersOr("scan_input_directions", scanned, 0),
-                       outputAxes = n.integersOr("scan_output_axes", collected, 0),
-                       outputDirections = n.integersOr("scan_output_directions", collected, 0);
-  SmallVector<Value> states;
-  for (int64_t i = 0; i < carried; ++i)
-    states.push_back(n.in(i));
-  for (int64_t i = 0; i < scanned; ++i) {
-    FailureOr<int64_t> axis = n.dimension(inputAxes[i], n.in(carried + i).rank());
-    if (failed(axis))
+  const size_t scanned = how.inputAxes.size(), carried = inputs.size() - scanned;
+  SmallVector<Value> states(inputs.take_front(carried));
+  SmallVector<int64_t> axes;
+  for (auto [axis, value] : llvm::zip(how.inputAxes, inputs.drop_front(carried))) {
+    FailureOr<int64_t> dim = n.dimension(axis, value.rank());
+    if (failed(dim))
       return failure();
-    inputAxes[i] = *axis;
+    axes.push_back(*dim);
   }
-  mlir::Value count = e.indexOf(n.in(carried).dims[inputAxes[0]]);
+  mlir::Value count = e.indexOf(inputs[carried].dims[axes[0]]);
   SmallVector<bool> fromEnd;
-  for (int64_t direction : outputDirections)
+  for (int64_t direction : how.outputDirections)
     fromEnd.push_back(direction != 0);
   LoopBuilder loop(n, states);
   return loop.run(
-      count, {}, outputAxes, fromEnd,
+      count, {}, how.outputAxes, fromEnd,
       [&](mlir::Value turn, mlir::Value, ArrayRef<Value> current) -> FailureOr<LoopBuilder::Turn> {
         SmallVector<Value> all(current);
-        for (int64_t i = 0; i < scanned; ++i) {
-          const Value &value = n.in(carried + i);
-          const int64_t axis = inputAxes[i];
+        for (size_t i = 0; i < scanned; ++i) {
+          const Value &value = inputs[carried + i];
+          const int64_t axis = axes[i];
           Dims offsets(value.rank(), e.number(0)), sizes = value.dims, dims = value.dims;
-          offsets[axis] = inputDirections[i] ? e.sub(e.sub(count, e.number(1)), turn) : OpFoldResult(turn);
+          offsets[axis] = how.inputDirections[i] ? e.sub(e.sub(count, e.number(1)), turn) : OpFoldResult(turn);
           sizes[axis] = e.number(1);
           dims.erase(dims.begin() + axis);
           FailureOr<Value> slice = e.reshape(e.slice(value, offsets, sizes, Dims(value.rank(), e.number(1))), dims);
@@ -275,16 +267,76 @@ LogicalResult lowerScan(NodeLowering &n) {
             return failure();
           all.push_back(*slice);
         }
-        FailureOr<SmallVector<Value>> outputs = importBody(n, *graph, all);
+        FailureOr<SmallVector<Value>> outputs = importBody(n, graph, all);
         if (failed(outputs))
           return failure();
         LoopBuilder::Turn result;
-        result.states.append(outputs->begin(), outputs->begin() + carried);
+        result.states.append(outputs->begin(), outputs->begin() + static_cast<int64_t>(carried));
         for (size_t i = carried; i < outputs->size(); ++i)
-          result.collected.push_back(asDeclared(e, (*outputs)[i], graph->outputs[i].type));
+          result.collected.push_back(asDeclared(e, (*outputs)[i], graph.outputs[i].type));
         return result;
       },
-      n.results);
+      results);
+}
+
+// Of opset 8, whose first input are lengths and whose others have batches: one scan after the other.
+LogicalResult scanBatches(NodeLowering &n, const Graph &graph, const Scanned &how) {
+  Emitter &e = n.e;
+  ArrayRef<const Value *> inputs = ArrayRef(n.inputs).drop_front();
+  if (n.has(0))
+    return n.refuse("has lengths of its sequences");
+  std::optional<int64_t> batches = inputs[0]->rank() > 0 ? Emitter::known(inputs[0]->dims[0]) : std::nullopt;
+  constexpr int64_t kMostBatches = 64;
+  if (!batches || *batches < 1 || *batches > kMostBatches)
+    return n.refuse("has an unknown number of batches, or more than " + Twine(kMostBatches));
+  std::vector<SmallVector<Value>> parts(graph.outputs.size());
+  for (int64_t batch = 0; batch < *batches; ++batch) {
+    SmallVector<Value> own, results;
+    for (const Value *input : inputs) {
+      Dims offsets(input->rank(), e.number(0)), sizes = input->dims;
+      if (input->rank() == 0)
+        return n.refuse("has an input without batches");
+      sizes[0] = e.number(1);
+      offsets[0] = e.number(batch);
+      FailureOr<Value> slice = e.reshape(e.slice(*input, offsets, sizes, Dims(input->rank(), e.number(1))),
+                                         Dims(input->dims.begin() + 1, input->dims.end()));
+      if (failed(slice))
+        return failure();
+      own.push_back(*slice);
+    }
+    if (failed(scan(n, graph, own, how, results)))
+      return failure();
+    for (auto [all, result] : llvm::zip(parts, results))
+      all.push_back(e.unsqueeze(result, {0}));
+  }
+  for (const SmallVector<Value> &all : parts)
+    if (failed(n.give(e.concat(llvm::to_vector(llvm::make_pointer_range(all)), 0))))
+      return failure();
+  return success();
+}
+
+LogicalResult lowerScan(NodeLowering &n) {
+  const Graph *graph = graphOf(n, "body");
+  const bool hasBatches = n.opset < 9;
+  const int64_t scanned = n.integer("num_scan_inputs", 0),
+                inputs = static_cast<int64_t>(n.inputs.size()) - (hasBatches ? 1 : 0);
+  if (!graph || scanned < 1 || scanned > inputs ||
+      llvm::is_contained(ArrayRef(n.inputs).drop_front(hasBatches ? 1 : 0), nullptr))
+    return n.refuse("has no body, or nothing to scan");
+  const int64_t carried = inputs - scanned;
+  const int64_t collected = static_cast<int64_t>(graph->outputs.size()) - carried;
+  if (collected < 0)
+    return n.refuse("has a body that gives too little");
+  const Scanned how{n.integersOr("scan_input_axes", scanned, 0),
+                    n.integersOr(hasBatches ? "directions" : "scan_input_directions", scanned, 0),
+                    n.integersOr("scan_output_axes", collected, 0),
+                    n.integersOr("scan_output_directions", collected, 0)};
+  if (hasBatches)
+    return scanBatches(n, *graph, how);
+  SmallVector<Value> values;
+  for (const Value *input : n.inputs)
+    values.push_back(*input);
+  return scan(n, *graph, values, how, n.results);
 }
 
 // The body for each element of the first sequence, with those at the same place of other sequences.
@@ -318,7 +370,7 @@ LogicalResult lowerSequenceMap(NodeLowering &n) {
 void registerControl(Registry &registry) {
   registry["If"] = {lowerIf};
   registry["Loop"] = {lowerLoop, 0, /*adds=*/false, /*takesSequences=*/true};
-  registry["Scan"] = {lowerScan};
+  registry["Scan"] = {lowerScan, 0};
   registry["SequenceMap"] = {lowerSequenceMap, 1, /*adds=*/false, /*takesSequences=*/true};
 }
 

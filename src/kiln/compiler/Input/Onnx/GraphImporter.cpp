@@ -32,6 +32,7 @@ const Registry &registry() {
     registerSignals(known);
     registerStateSpace(known);
     registerTraining(known);
+    registerTrees(known);
     registerWindows(known);
     return known;
   }();

@@ -119,6 +119,7 @@ void registerShapes(Registry &registry);
 void registerSignals(Registry &registry);
 void registerStateSpace(Registry &registry);
 void registerTraining(Registry &registry);
+void registerTrees(Registry &registry);
 void registerWindows(Registry &registry);
 
 } // namespace kiln::onnx
