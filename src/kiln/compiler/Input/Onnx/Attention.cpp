@@ -295,7 +295,10 @@ LogicalResult lowerFlexAttention(NodeLowering &n) {
       FailureOr<SmallVector<Value>> changed = importBody(n, *graph, numbers);
       if (failed(changed))
         return failure();
-      return changed->front();
+      const Value &result = changed->front();
+      if (result.rank() != numbers.rank() || result.type != numbers.type)
+        return n.refuse("has a graph that gives another type or rank than it takes");
+      return result;
     };
   };
   options.changeScores = changeBy("score_mod");

@@ -49,6 +49,10 @@ mlir::Value scalarOf(Emitter &e, const Value &value) {
   return tensor::ExtractOp::create(e.b, e.loc, value.tensor, zeros);
 }
 
+bool areTensors(ArrayRef<Value> values) {
+  return llvm::all_of(values, [](const Value &value) { return value.kind == Value::Kind::Tensor; });
+}
+
 bool hasSameStructure(const Value &x, const Value &y) {
   return x.kind == y.kind && llvm::equal(x.sequence, y.sequence, hasSameStructure);
 }
@@ -181,8 +185,11 @@ LogicalResult lowerLoop(NodeLowering &n) {
     states.push_back(n.in(i));
   if (graph->inputs.size() != states.size() + 2 || graph->outputs.size() < states.size() + 1)
     return n.refuse("has a body of another number of inputs or outputs");
-  if (llvm::any_of(states, [](const Value &state) { return state.kind != Value::Kind::Tensor; }))
+  if (!areTensors(states))
     return unrollLoop(n, *graph, states);
+  for (size_t input : {0, 1})
+    if (n.has(input) && n.in(input).kind != Value::Kind::Tensor)
+      return n.refuse("takes a sequence or an optional value for its turns");
   mlir::Value count, goesOn;
   if (n.has(0)) {
     FailureOr<Dims> turns = e.elementsOf(n.in(0));
@@ -214,6 +221,8 @@ LogicalResult lowerLoop(NodeLowering &n) {
         FailureOr<SmallVector<Value>> outputs = importBody(n, *graph, inputs);
         if (failed(outputs))
           return failure();
+        if (!areTensors(*outputs))
+          return n.refuse("makes sequences or optional values of tensors");
         LoopBuilder::Turn result;
         ArrayRef<Value> all = *outputs;
         const Value &next = all.front();
@@ -270,6 +279,8 @@ LogicalResult scan(NodeLowering &n, const Graph &graph, ArrayRef<Value> inputs, 
         FailureOr<SmallVector<Value>> outputs = importBody(n, graph, all);
         if (failed(outputs))
           return failure();
+        if (!areTensors(*outputs))
+          return n.refuse("makes sequences or optional values of tensors");
         LoopBuilder::Turn result;
         result.states.append(outputs->begin(), outputs->begin() + static_cast<int64_t>(carried));
         for (size_t i = carried; i < outputs->size(); ++i)
@@ -357,6 +368,8 @@ LogicalResult lowerSequenceMap(NodeLowering &n) {
     FailureOr<SmallVector<Value>> outputs = importBody(n, *graph, inputs);
     if (failed(outputs))
       return failure();
+    if (!areTensors(*outputs))
+      return n.refuse("makes a sequence of sequences");
     for (auto [all, output] : llvm::zip(results, *outputs))
       all.push_back(output);
   }

@@ -21,13 +21,17 @@ LogicalResult lowerTfIdf(NodeLowering &n) {
   if (!Emitter::isInteger(value.type) || !pool || !begins || !columns || value.rank() < 1 || value.rank() > 2)
     return n.refuse("needs rows of integers, and groups of integers to look for");
   const Attribute *weights = n.attribute("weights");
-  if (shortest < 1 || longest < shortest || skips < 0 || (weights && weights->floats.size() != columns->size()))
+  constexpr int64_t kMost = 1 << 20; // columns of the result, and numbers that are left out
+  if (shortest < 1 || longest < shortest || longest > static_cast<int64_t>(begins->size()) || skips < 0 ||
+      skips > kMost || (weights && weights->floats.size() != columns->size()))
     return n.refuse("has groups of no length, or weights for others");
   // All groups in one list, each as long as the longest one, and their lengths; only some lengths count.
   Dims numbers, lengths, groupOf;
   int64_t groups = 0, width = 0;
   for (int64_t column : *columns)
-    width = std::max(width, column + 1);
+    width = std::max(width, std::min(column, kMost) + 1);
+  if (width > kMost)
+    return n.refuse("has more than " + Twine(kMost) + " columns");
   groupOf.assign(width, e.number(-1));
   for (auto [index, begin] : llvm::enumerate(*begins)) {
     const auto length = static_cast<int64_t>(index) + 1;

@@ -68,7 +68,8 @@ LogicalResult lowerRoiAlign(NodeLowering &n) {
   const int64_t sizes[] = {n.integer("output_height", 1), n.integer("output_width", 1)},
                 ratio = n.integer("sampling_ratio", 0);
   const double scale = n.real("spatial_scale", 1);
-  if (image.rank() != 4 || rois.rank() != 2 || !Emitter::isFloat(image.type) || rois.type != image.type)
+  if (image.rank() != 4 || rois.rank() != 2 || n.in(2).rank() != 1 || Emitter::known(rois.dims[1]).value_or(4) != 4 ||
+      !Emitter::isFloat(image.type) || rois.type != image.type || sizes[0] < 1 || sizes[1] < 1)
     return n.refuse("needs images of two dimensions and a list of regions, of one type of floats");
   const bool isMax = mode == "max", isHalf = transformation == "half_pixel";
   mlir::Value tensor = e.tensorOf(image), regions = e.tensorOf(rois), batches = e.tensorOf(n.in(2));
@@ -104,7 +105,8 @@ LogicalResult lowerRoiAlign(NodeLowering &n) {
   constexpr int64_t kParallel = 4;
   MLIRContext *context = e.b.getContext();
   const Dims dims = {rois.dims[0], image.dims[1], e.number(sizes[0]), e.number(sizes[1])};
-  mlir::Value extents[] = {e.indexOf(image.dims[2]), e.indexOf(image.dims[3])};
+  mlir::Value extents[] = {e.indexOf(image.dims[2]), e.indexOf(image.dims[3])},
+              lastBatch = e.indexOf(e.sub(image.dims[0], e.number(1)));
   mlir::Value start = isMax ? e.extreme(image.type, /*isLowest=*/true) : e.constantScalar(0, image.type);
   mlir::Value target = e.filled(image.type, dims, start).tensor, window = e.empty(image.type, taps).tensor;
   SmallVector<AffineMap> maps = {AffineMap::getMultiDimIdentityMap(kParallel + 2, context).getMinorSubMap(2),
@@ -133,6 +135,7 @@ LogicalResult lowerRoiAlign(NodeLowering &n) {
           between[which] = betweenHeld(s, s.max(s.like(0, x), s.min(x, last)), extents[which]);
         }
         mlir::Value batch = s.toIndex(Emitter::load(s, batches, at[0]));
+        batch = s.max(s.index(0), s.min(batch, lastBatch));
         mlir::Value sample = joined(s, corners(s, tensor, batch, at[1], between[0], between[1]), isMax);
         sample = s.select(isInside, sample, s.like(0, sample));
         mlir::Value next = isMax ? s.max(args[1], sample) : s.add(args[1], sample);
@@ -166,6 +169,9 @@ LogicalResult lowerDeformConv(NodeLowering &n) {
   if (std::optional<int64_t> given = Emitter::known(offsets.dims[1]);
       given && given != 2 * offsetGroups * *rows * *columns)
     return n.refuse("has " + Twine(*given) + " offsets for each place");
+  if (n.has(4) && (n.in(4).rank() != 4 || Emitter::known(n.in(4).dims[1]).value_or(offsetGroups * *rows * *columns) !=
+                                              offsetGroups * *rows * *columns))
+    return n.refuse("has another number of masks than taps");
   OpFoldResult height = offsets.dims[2], width = offsets.dims[3];
   mlir::Value tensor = e.tensorOf(image), moves = e.tensorOf(offsets), mask,
               extents[] = {e.indexOf(image.dims[2]), e.indexOf(image.dims[3])};

@@ -149,7 +149,8 @@ private:
                 side = outer.make<math::CeilOp>(outer.mul(outer.constant(double(reach()), f32), stretch)),
                 reachIndex = outer.toIndex(outer.make<arith::FPToSIOp>(e.b.getI64Type(), side));
     OpFoldResult taps = outer.mul(outer.index(2), reachIndex);
-    if (axis.knownScale)
+    constexpr double kLeastScale = 1e-6; // below which the number of taps is no constant
+    if (axis.knownScale && *axis.knownScale > kLeastScale)
       taps = e.number(2 * static_cast<int64_t>(std::ceil(double(reach()) * std::max(1.0, 1 / *axis.knownScale))));
     mlir::Value tensor = e.tensorOf(value), extent = e.indexOf(value.dims[axis.dim]), size = e.indexOf(axis.size),
                 before = outer.sub(outer.make<arith::DivUIOp>(e.indexOf(taps), outer.index(2)), outer.index(1));
@@ -340,7 +341,9 @@ LogicalResult lowerResize(NodeLowering &n) {
     return n.refuse("has neither scales nor sizes");
   }
   if (n.text("coordinate_transformation_mode", "") == "tf_crop_and_resize") {
-    FailureOr<SmallVector<mlir::Value>> roi = floatsOf(n, n.in(1));
+    FailureOr<SmallVector<mlir::Value>> roi = failure();
+    if (n.has(1))
+      roi = floatsOf(n, n.in(1));
     if (failed(roi) || roi->size() != 2 * dims.size())
       return n.refuse("has no region for each dimension");
     for (Axis &axis : axes) {

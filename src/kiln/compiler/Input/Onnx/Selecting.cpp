@@ -46,14 +46,15 @@ Value counted(Emitter &e, const Dims &dims, int64_t dim = 0) {
   });
 }
 
-// Elements of a list, or slices along a dimension, at some places.
+// Elements of a list, or slices along a dimension, at some places, which are held to it.
 Value taken(Emitter &e, const Value &value, const Value &places, int64_t dim = 0) {
   Dims dims = value.dims;
   dims[dim] = places.dims[0];
-  mlir::Value tensor = e.tensorOf(value), indices = e.tensorOf(places);
+  mlir::Value tensor = e.tensorOf(value), indices = e.tensorOf(places),
+              last = e.indexOf(e.sub(value.dims[dim], e.number(1)));
   return e.generate(value.type, dims, [&](Scalars &s, ValueRange at) {
     SmallVector<mlir::Value> from(at);
-    from[dim] = s.toIndex(Emitter::load(s, indices, at[dim]));
+    from[dim] = s.min(s.toIndex(Emitter::load(s, indices, at[dim])), last);
     return Emitter::load(s, tensor, from);
   });
 }
@@ -115,7 +116,7 @@ LogicalResult lowerCompress(NodeLowering &n) {
   }
   if (failed(value) || n.in(1).rank() != 1)
     return n.refuse("needs a list of conditions");
-  FailureOr<Value> places = placesOf(e, n.in(1));
+  FailureOr<Value> places = placesOf(e, e.cast(n.in(1), DataType::Bool));
   return failed(places) ? failure() : n.give(taken(e, *value, *places, dim));
 }
 
@@ -266,6 +267,10 @@ LogicalResult lowerNonMaxSuppression(NodeLowering &n) {
   const Value &boxes = n.in(0), &scores = n.in(1);
   if (boxes.rank() != 3 || scores.rank() != 3 || boxes.type != DataType::F32 || scores.type != DataType::F32)
     return n.refuse("needs boxes and scores of three dimensions, of f32");
+  if (Emitter::known(boxes.dims[2]).value_or(4) != 4 ||
+      Emitter::known(e.sub(boxes.dims[0], scores.dims[0])).value_or(0) != 0 ||
+      Emitter::known(e.sub(boxes.dims[1], scores.dims[2])).value_or(0) != 0)
+    return n.refuse("has scores of other boxes than it has");
   OpFoldResult most = e.number(0), batch = scores.dims[0], classes = scores.dims[1], places = scores.dims[2];
   if (n.has(2)) {
     FailureOr<Dims> given = e.elementsOf(n.in(2));

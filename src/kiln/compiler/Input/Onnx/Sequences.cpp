@@ -26,8 +26,8 @@ FailureOr<int64_t> placeOf(NodeLowering &n, size_t input, int64_t count, int64_t
 LogicalResult lowerSequenceConstruct(NodeLowering &n) {
   std::vector<Value> values;
   for (const Value *input : n.inputs) {
-    if (!input)
-      return n.refuse("leaves out a tensor");
+    if (!input || input->kind != Value::Kind::Tensor)
+      return n.refuse("is not made of tensors");
     values.push_back(*input);
   }
   return n.give(Value::sequenceOf(std::move(values)));
@@ -49,6 +49,8 @@ LogicalResult lowerSequenceAt(NodeLowering &n) {
 LogicalResult lowerSequenceInsert(NodeLowering &n) {
   if (failed(needSequence(n)))
     return failure();
+  if (n.in(1).kind != Value::Kind::Tensor)
+    return n.refuse("inserts what is no tensor");
   std::vector<Value> values = n.in(0).sequence;
   const auto count = static_cast<int64_t>(values.size());
   // The end is a place, too, but is not counted from the end.
@@ -107,9 +109,14 @@ LogicalResult lowerSplitToSequence(NodeLowering &n) {
       return failure();
     if (size->size() != 1 || size->front() < 1)
       return n.refuse("has parts of no size");
+    constexpr int64_t kMostParts = 4096;
+    if (*extent / size->front() > kMostParts)
+      return n.refuse("makes a sequence of more than " + Twine(kMostParts) + " parts");
     for (int64_t at = 0; at < *extent; at += size->front())
       sizes.push_back(std::min(size->front(), *extent - at));
   }
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }))
+    return n.refuse("has parts of less than nothing");
   std::vector<Value> parts;
   int64_t at = 0;
   for (int64_t size : sizes) {

@@ -155,6 +155,8 @@ LogicalResult lowerSTFT(NodeLowering &n) {
   FailureOr<Dims> step = e.elementsOf(n.in(1));
   if (failed(step) || step->size() != 1)
     return n.refuse("needs one step between frames");
+  if (n.has(2) && n.in(2).rank() != 1)
+    return n.refuse("has a window of " + Twine(n.in(2).rank()) + " dimensions");
   OpFoldResult length;
   if (n.has(3)) {
     FailureOr<Dims> given = e.elementsOf(n.in(3));
@@ -166,6 +168,11 @@ LogicalResult lowerSTFT(NodeLowering &n) {
   } else {
     return n.refuse("has no length of frames");
   }
+  if (Emitter::known(step->front()).value_or(1) < 1 || Emitter::known(length).value_or(1) < 1 ||
+      Emitter::known(e.sub(signal.dims[1], length)).value_or(0) < 0)
+    return n.refuse("has no step, or frames of no length, or ones that are longer than the signal");
+  if (n.has(2) && Emitter::known(e.sub(n.in(2).dims[0], length)).value_or(0) != 0)
+    return n.refuse("has a window of another length than frames");
   const DataType type = signal.type;
   Type element = e.elementType(type);
   OpFoldResult frames = e.add(e.compute(DivTowardsZero, e.sub(signal.dims[1], length), step->front()), e.number(1)),
@@ -207,6 +214,8 @@ LogicalResult lowerMelWeights(NodeLowering &n) {
     return failure();
   if (count->size() != 1 || length->size() != 1 || rate->size() != 1 || !Emitter::isFloat(*type))
     return n.refuse("needs single numbers");
+  if (Emitter::known(count->front()).value_or(1) < 1 || Emitter::known(length->front()).value_or(1) < 1)
+    return n.refuse("needs a number of bins and a length of at least 1");
   Type f64 = e.b.getF64Type();
   constexpr double kMels = 2595, kHertz = 700;
   mlir::Value edges[2], points = e.indexOf(e.add(count->front(), e.number(2))),

@@ -84,8 +84,11 @@ LogicalResult Ensemble::readNodes(NodeLowering &n) {
     return failure();
   splits = *limits;
   weights = *values;
-  for (double kind : *kinds)
+  for (double kind : *kinds) {
+    if (!(kind >= 0 && kind <= static_cast<double>(Mode::Member)))
+      return n.refuse("has a mode of nodes that is not known");
     modes.push_back(static_cast<Mode>(kind));
+  }
   if (missingIsTrue.empty())
     missingIsTrue.assign(count, 0);
   auto isNumbering = [](ArrayRef<int64_t> numbers, int64_t end) {
@@ -104,7 +107,7 @@ LogicalResult Ensemble::readNodes(NodeLowering &n) {
   const auto all = static_cast<size_t>(count);
   if (modes.size() != all || splits.size() != all || missingIsTrue.size() != all || weights.size() != targets.size() ||
       roots.empty() || leaves == 0 || !isNumbering(roots, count) || !isNumbering(targets, n.integer("n_targets", 0)) ||
-      llvm::any_of(modes, [](Mode mode) { return mode > Mode::Member; }))
+      !isNumbering(features, Emitter::known(n.in(0).dims[1]).value_or(std::numeric_limits<int64_t>::max())))
     return n.refuse("has lists of different lengths, or numbers of what is not there");
   return readMembers(n, *sets);
 }
