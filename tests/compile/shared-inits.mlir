@@ -10,6 +10,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=narrow_sums --input=3 --input=3x3xf16="-2 1 1 0 0.5 0 4 -1 2" \
 // RUN:   --input=3xf16="10 20 30" --expected_output="3xf16=9 2 15" --expected_output="3xf16=-4 0 -2" \
 // RUN:   --expected_output="3xf16=14 21.5 47"
+// A row of a few elements, whose sum starts from memory: only some threads of a block have one.
+// RUN: kiln-run-module --module=%t.vmfb --function=few --input=1x4xbf16=1 --input=1xbf16=2 --expected_output=1xbf16=5
 
 #row = affine_map<(i) -> (i)>
 #all = affine_map<(i, j) -> (i, j)>
@@ -90,4 +92,18 @@ func.func @narrow_sums(%n: index, %x: tensor<?x?xf16>, %start: tensor<?xf16>)
     linalg.yield %0 : f16
   } -> tensor<?xf16>
   return %absolute, %minimum, %both : tensor<?xf16>, tensor<?xf16>, tensor<?xf16>
+}
+
+func.func @few(%a: tensor<1x4xbf16>, %b: tensor<1xbf16>) -> tensor<1xbf16> {
+  %i = tensor.empty() : tensor<1xbf16>
+  %c = arith.constant 1.0 : bf16
+  %r = linalg.fill ins(%c : bf16) outs(%i : tensor<1xbf16>) -> tensor<1xbf16>
+  %init = util.optimization_barrier %r : tensor<1xbf16>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<1x4xbf16>) outs(%init : tensor<1xbf16>) {
+  ^bb0(%x: bf16, %acc: bf16):
+    %s = arith.addf %x, %acc : bf16
+    linalg.yield %s : bf16
+  } -> tensor<1xbf16>
+  return %1 : tensor<1xbf16>
 }

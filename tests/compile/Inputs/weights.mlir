@@ -99,3 +99,14 @@ func.func @composed(%x: tensor<16x256xf32>, %y: tensor<16x64xf32>, %flag: i1) ->
   }
   return %r : tensor<16x64xf32>
 }
+
+// What is multiplied is added as well: rows have no panels where they are multiplied.
+func.func @to_itself(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %w = util.global.load @square : tensor<64x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x64xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %product = linalg.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x64xf32>) outs(%fill : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %r = linalg.add ins(%x, %product : tensor<16x64xf32>, tensor<16x64xf32>) outs(%empty : tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %r : tensor<16x64xf32>
+}

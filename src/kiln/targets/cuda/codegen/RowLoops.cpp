@@ -564,8 +564,8 @@ private:
         storeChunks(wide, chunks);
         return SmallVector<Value>();
       });
-    // All threads of a row have read such a value, and one of them stores it.
-    if (updatesRowValues && group.shares.threads > 1)
+    // All threads of a row have read such a value, and those that have no row the last row's; one of them stores it.
+    if (updatesRowValues && (group.shares.threads > 1 || isRow))
       gpu::BarrierOp::create(b, first.loc);
     Value isFirst;
     if (!narrow.empty() && group.shares.threads > 1)

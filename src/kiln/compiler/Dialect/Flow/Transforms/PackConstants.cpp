@@ -145,7 +145,6 @@ private:
 
   // Finds the dimension of each value of the function that runs along the columns.
   bool followColumns() {
-    llvm::DenseSet<Value> others; // which are used as they are
     for (auto op : function.getFunctionBody().front().getOps<linalg::LinalgOp>()) {
       std::optional<unsigned> loop = op == root ? std::optional(columns) : std::nullopt;
       for (OpOperand &operand : op->getOpOperands())
@@ -187,8 +186,10 @@ private:
   bool cut(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     std::optional<unsigned> dim = placeOf(map, loop);
-    if (!dim)
+    if (!dim) {
+      others.insert(operand.get());
       return !map.isFunctionOfDim(loop);
+    }
     for (auto [place, expr] : llvm::enumerate(map.getResults()))
       if (place != *dim && expr.isFunctionOfDim(loop))
         return false;
@@ -273,6 +274,7 @@ private:
   AffineMap weightsMap;
   int64_t panel = 0;
   llvm::MapVector<Value, unsigned> cutDims;
+  llvm::DenseSet<Value> others; // which are used as they are
   SmallVector<std::pair<BlockArgument, unsigned>> cutArguments;
   DenseMap<Operation *, unsigned> cutLoops;
 };
