@@ -24,8 +24,20 @@ static void warn(const llvm::Twine &message) {
 }
 
 static void writeText(const std::string &path, std::string_view text) {
-  if (Status status = writeFile(path, text); !status.ok())
-    warn(llvm::Twine("cannot save temporary files: ") + status.message());
+  Status status = writeFile(path, text);
+  if (status.ok())
+    return;
+  llvm::sys::fs::remove(path); // that of makeNew
+  warn(llvm::Twine("cannot save temporary files: ") + status.message());
+}
+
+// False where there is such a file. Other failures are told when it is written.
+static bool makeNew(const std::string &path) {
+  int descriptor = -1;
+  std::error_code error = llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_CreateNew);
+  if (!error)
+    ::close(descriptor);
+  return error != std::errc::file_exists;
 }
 
 SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view input) {
@@ -51,8 +63,8 @@ SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view
     folder.clear();
     return;
   }
-  while (llvm::sys::fs::exists(pathFor("core-input", ".mlir")) ||
-         llvm::sys::fs::exists(pathFor("core-command-line", ".txt")))
+  // Compilations that run at the same time take different numbers: each makes a file that was not there.
+  while (llvm::sys::fs::exists(pathFor("core-input", ".mlir")) || !makeNew(pathFor("core-command-line", ".txt")))
     ++number;
   std::string line;
   for (const std::string &argument : arguments) {
