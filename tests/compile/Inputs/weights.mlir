@@ -3,6 +3,7 @@ util.global private @w = #flow.parameter.named<"w"> : tensor<256x64xf32>
 util.global private @wt = #flow.parameter.named<"wt"> : tensor<64x256xf32>
 util.global private @square = #flow.parameter.named<"square"> : tensor<64x64xf32>
 util.global private @odd = #flow.parameter.named<"odd"> : tensor<256x50xf32>
+util.global private @words = #flow.parameter.named<"words"> : tensor<1030x64xf32>
 util.global private @bias = #flow.parameter.named<"bias"> : tensor<64xf32>
 
 #rows = affine_map<(m, n, k) -> (m, k)>
@@ -109,4 +110,17 @@ func.func @to_itself(%x: tensor<16x64xf32>) -> tensor<16x64xf32> {
   %product = linalg.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x64xf32>) outs(%fill : tensor<16x64xf32>) -> tensor<16x64xf32>
   %r = linalg.add ins(%x, %product : tensor<16x64xf32>, tensor<16x64xf32>) outs(%empty : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %r : tensor<16x64xf32>
+}
+
+// As many columns as a vocabulary has words, the last of which fill no panel, and the words are read elsewhere too.
+func.func @all_words(%x: tensor<16x64xf32>) -> (tensor<16x1030xf32>, tensor<64xf32>) {
+  %w = util.global.load @words : tensor<1030x64xf32>
+  %turned = tensor.empty() : tensor<64x1030xf32>
+  %wt = linalg.transpose ins(%w : tensor<1030x64xf32>) outs(%turned : tensor<64x1030xf32>) permutation = [1, 0]
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x1030xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x1030xf32>) -> tensor<16x1030xf32>
+  %r = linalg.matmul ins(%x, %wt : tensor<16x64xf32>, tensor<64x1030xf32>) outs(%fill : tensor<16x1030xf32>) -> tensor<16x1030xf32>
+  %word = tensor.extract_slice %w[1029, 0] [1, 64] [1, 1] : tensor<1030x64xf32> to tensor<64xf32>
+  return %r, %word : tensor<16x1030xf32>, tensor<64xf32>
 }

@@ -401,7 +401,21 @@ private:
     reuseInputs(rewriter, function);
     if (failed(kiln::eliminateEmptyTensors(rewriter, function)))
       return failure();
-    return bufferizeDispatch(rewriter, function);
+    if (failed(bufferizeDispatch(rewriter, function)))
+      return failure();
+    eraseCopiesToSelf(rewriter, function);
+    return success();
+  }
+
+  // Of what was computed where it goes in another shape: the copy goes there and back.
+  static void eraseCopiesToSelf(RewriterBase &rewriter, func::FuncOp function) {
+    function.walk([&](memref::CopyOp copy) {
+      auto collapse = copy.getSource().getDefiningOp<memref::CollapseShapeOp>();
+      auto expand = collapse ? collapse.getSrc().getDefiningOp<memref::ExpandShapeOp>() : memref::ExpandShapeOp();
+      if (expand && expand.getSrc() == copy.getTarget() &&
+          collapse.getReassociationIndices() == expand.getReassociationIndices())
+        rewriter.eraseOp(copy);
+    });
   }
 
   FrozenRewritePatternSet afterTiling, afterBufferization;

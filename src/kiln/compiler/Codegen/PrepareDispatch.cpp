@@ -196,6 +196,11 @@ private:
     });
     for (OpOperand *operand : stored) {
       Operation *source = operand->get().getDefiningOp();
+      // What is computed in another shape is computed where it goes.
+      if (isa<tensor::InsertSliceOp>(operand->getOwner()))
+        while (isa_and_nonnull<tensor::CollapseShapeOp>(source) && source->hasOneUse() &&
+               source->getOperand(0).getDefiningOp<linalg::LinalgOp>())
+          source = source->getOperand(0).getDefiningOp();
       bool isView = isa_and_nonnull<bufferization::ToTensorOp, tensor::ExtractSliceOp, tensor::CollapseShapeOp,
                                     tensor::ExpandShapeOp, tensor::CastOp, arith::ConstantOp>(source);
       if (!isView || isInPlaceStore(operand))

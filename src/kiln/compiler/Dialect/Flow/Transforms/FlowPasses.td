@@ -77,6 +77,16 @@ def JoinProductsPass : Pass<"kiln-flow-join-products", "mlir::ModuleOp"> {
   let constructor = "kiln::Flow::createJoinProductsPass(context)";
 }
 
+def SplitColumnsPass : Pass<"kiln-flow-split-columns", "mlir::ModuleOp"> {
+  let summary = "Computes the last columns of a product apart, where the others fill panels of weights";
+  let description = [{
+    Weights are packed in panels where their columns fill those (kiln-flow-pack-constants), as the words of a vocabulary
+    seldom do. Both parts are stored in the same tensor. Only products of many columns are split, of whose results nothing is computed.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createSplitColumnsPass(context)";
+}
+
 def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
   let summary = "Computes before a loop the reductions that give the same in each of its turns";
   let description = [{

@@ -252,6 +252,8 @@ private:
             grouped.insert(user);
           }
         }
+        if (Operation *insert = findOwnInsert(group); insert && grouped.insert(insert).second)
+          group.push_back(insert);
         groups.push_back(std::move(group));
       }
     }
@@ -275,6 +277,19 @@ private:
       return llvm::all_of(cast<linalg::LinalgOp>(op).getDpsInitsMutable(), reachesWholeResult);
     });
     return isWhole ? rows : SmallVector<Operation *>();
+  }
+
+  // Where the result of a group goes, if it is a part of another tensor: it is stored there.
+  static Operation *findOwnInsert(ArrayRef<Operation *> group) {
+    auto last = dyn_cast<linalg::LinalgOp>(group.back());
+    if (!last || last->getNumResults() != 1 || !last->hasOneUse() || last.hasDynamicShape())
+      return nullptr;
+    auto insert = dyn_cast<tensor::InsertSliceOp>(*last->user_begin());
+    const bool isPlain = insert && insert->getBlock() == last->getBlock() && insert.getSource() == last->getResult(0) &&
+                         insert.getDestType().hasStaticShape() && insert.hasUnitStride() &&
+                         insert.getSourceType().getRank() == insert.getDestType().getRank() &&
+                         llvm::none_of(insert.getStaticOffsets(), ShapedType::isDynamic);
+    return isPlain && llvm::all_of(last.getDpsInitsMutable(), reachesWholeResult) ? insert : nullptr;
   }
 
   // The padding of an image of which workgroups read different channels or lines: each lays out what it needs.

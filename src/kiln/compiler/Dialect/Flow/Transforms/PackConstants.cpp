@@ -87,9 +87,12 @@ public:
       value.setType(cutType(value.getType(), dim, panel));
     RankedTensorType packed = packedType();
     weights.setType(packed);
+    const unsigned insertDim = insert ? cutDims.lookup(insert.getSource()) : 0;
     for (Operation &op : llvm::make_early_inc_range(body))
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
         cutOp(linalgOp);
+    if (insert)
+      cutInsert(insertDim);
     Operation *terminator = body.getTerminator();
     function.setType(FunctionType::get(function.getContext(), body.getArgumentTypes(), terminator->getOperandTypes()));
   }
@@ -100,7 +103,9 @@ private:
       return false;
     for (Operation &op : function.getFunctionBody().front()) {
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-      if (!linalgOp && !isa<tensor::EmptyOp, arith::ConstantOp, func::ReturnOp>(op))
+      if (auto into = dyn_cast<tensor::InsertSliceOp>(op); into && !insert)
+        insert = into;
+      else if (!linalgOp && !isa<tensor::EmptyOp, arith::ConstantOp, func::ReturnOp>(op))
         return false;
       if (linalgOp && (linalgOp.hasDynamicShape() || linalgOp->getNumResults() != linalgOp.getNumDpsInits()))
         return false;
@@ -177,10 +182,39 @@ private:
       }
       cutLoops.insert({op, *loop});
     }
+    if (insert) {
+      auto source = cutDims.find(insert.getSource());
+      if (source == cutDims.end() || !insert.getSource().hasOneUse() || !isa<BlockArgument>(insert.getDest()))
+        return false;
+      others.insert(insert.getDest());
+    }
     for (auto [value, dim] : cutDims)
       if (others.contains(value))
         return false;
     return true;
+  }
+
+  // What is stored as a part of another tensor is computed there, in panels, which lie beside each other as columns do.
+  void cutInsert(unsigned dim) {
+    auto last = cast<linalg::LinalgOp>(insert.getSource().getDefiningOp());
+    OpBuilder b(last);
+    Location loc = insert.getLoc();
+    RankedTensorType type = insert.getDestType();
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t i = 0, next = 0; i < type.getRank(); ++i) {
+      groups.push_back({next++});
+      if (i == dim)
+        groups.back().push_back(next++);
+    }
+    Value place = tensor::ExtractSliceOp::create(b, loc, insert.getDest(), insert.getMixedOffsets(),
+                                                 insert.getMixedSizes(), insert.getMixedStrides());
+    place = tensor::ExpandShapeOp::create(b, loc, last->getResult(0).getType(), place, groups);
+    OpOperand &init = last.getDpsInitsMutable()[0];
+    if (auto fill = init.get().getDefiningOp<linalg::FillOp>())
+      place = linalg::FillOp::create(b, loc, fill.getInputs()[0], place).getResult(0);
+    init.set(place);
+    b.setInsertionPoint(insert);
+    insert.getSourceMutable().assign(tensor::CollapseShapeOp::create(b, loc, last->getResult(0), groups));
   }
 
   bool cut(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
@@ -268,7 +302,8 @@ private:
 
   func::FuncOp function;
   linalg::LinalgOp root;
-  unsigned columns = 0; // of the root's loops
+  tensor::InsertSliceOp insert; // of the last result, if it goes to another tensor
+  unsigned columns = 0;         // of the root's loops
   SmallVector<unsigned> reductions;
   BlockArgument weights;
   AffineMap weightsMap;

@@ -19,6 +19,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createGatherWindowsPass(context));
   passes.addPass(createCSEPass());
   passes.addPass(createJoinProductsPass(context));
+  passes.addPass(createSplitColumnsPass(context));
   passes.addPass(createHoistReductionsPass());
   passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
@@ -43,6 +44,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([&context] { return createChannelsLastPass(context); });
   registerPass([&context] { return createGatherWindowsPass(context); });
   registerPass([&context] { return createJoinProductsPass(context); });
+  registerPass([&context] { return createSplitColumnsPass(context); });
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
   registerPass([&context] { return createMergeReductionsPass(context); });

@@ -105,3 +105,28 @@ util.func @padding(%x: tensor<1x8x8x4xf32>, %f: tensor<3x3x4x16xf32>) -> (tensor
   %c = linalg.conv_2d_nhwc_hwcf ins(%again, %f : tensor<1x10x10x4xf32>, tensor<3x3x4x16xf32>) outs(%init2 : tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xf32>
   util.return %sums, %c : tensor<1x8x8x4xf32>, tensor<1x8x8x16xf32>
 }
+
+// A product whose result is a part of another tensor is stored there, and so is an elementwise operation's.
+// CHECK-LABEL: @into_parts
+// CHECK: flow.dispatch.region
+// CHECK: linalg.matmul
+// CHECK: tensor.insert_slice
+// CHECK: flow.dispatch.region
+// CHECK: linalg.generic
+// CHECK: tensor.insert_slice
+// CHECK-NOT: flow.dispatch.region
+util.func public @into_parts(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>, %x: tensor<8x32xf32>, %all: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x32xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %product = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x32xf32>) outs(%fill : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %first = tensor.insert_slice %product into %all[0, 0] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<8x64xf32>
+  %exp = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%empty : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %r = math.exp %e : f32
+    linalg.yield %r : f32
+  } -> tensor<8x32xf32>
+  %second = tensor.insert_slice %exp into %first[0, 32] [8, 32] [1, 1] : tensor<8x32xf32> into tensor<8x64xf32>
+  util.return %second : tensor<8x64xf32>
+}
