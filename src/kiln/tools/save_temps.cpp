@@ -27,7 +27,7 @@ static void writeText(const std::string &path, std::string_view text) {
   Status status = writeFile(path, text);
   if (status.ok())
     return;
-  llvm::sys::fs::remove(path); // that of makeNew
+  (void)llvm::sys::fs::remove(path); // that of makeNew
   warn(llvm::Twine("cannot save temporary files: ") + status.message());
 }
 

@@ -107,6 +107,7 @@ util.func @padding(%x: tensor<1x8x8x4xf32>, %f: tensor<3x3x4x16xf32>) -> (tensor
 }
 
 // A product whose result is a part of another tensor is stored there, and so is an elementwise operation's.
+// CPU-LABEL: @into_parts
 // CHECK-LABEL: @into_parts
 // CHECK: flow.dispatch.region
 // CHECK: linalg.matmul
