@@ -80,7 +80,7 @@ def has_package(python, package):
 # The tests of adapters run %python: what `make peers` installed, or another one that has numpy.
 pythons = [os.path.join(build, "peers", "bin", "python3"), "python3", "/usr/bin/python3"]
 python = next((each for each in pythons if has_package(each, "numpy")), "python3")
-features.update(feature for package, feature in (("numpy", "numpy"), ("torch", "torch"), ("triton", "triton"), ("iree.compiler", "iree"), ("onnxruntime", "onnxruntime"), ("onnx", "onnx"), ("skimage", "models"),
+features.update(feature for package, feature in (("numpy", "numpy"), ("torch", "torch"), ("triton", "triton"), ("iree.compiler", "iree"), ("onnxruntime", "onnxruntime"), ("onnx", "onnx"), ("skimage", "models"), ("tosa_converter_for_tflite", "tflite"),
                                           ("scipy_openblas32", "peers"))
                 if has_package(python, package.split(".")[0]) and has_package(python, package))
 # What `make frameworks` installs.

@@ -60,3 +60,10 @@ def word():
     """A word for ddddocr's recogniser: grey, 64 pixels high."""
     image = open_picture("page.png").crop((150, 8, 290, 38))
     return as_channels(resized(image, image.width * 64 // image.height, 64).convert("L"), 0, 255)
+
+
+def face(size, low):
+    """A face for MediaPipe's models, from `low` to 1, with its channels last."""
+    import numpy as np
+    values = np.asarray(resized(open_picture("astronaut.png").crop((120, 0, 340, 220)), size, size), np.float32)[None]
+    return values / np.float32(255) * np.float32(1 - low) + np.float32(low)
