@@ -14,7 +14,7 @@ def use_python(build, environment):
         os.execv(python, [python, *sys.argv])
 
 
-def run_kiln(options, source, inputs, count, folder, flags=(), parameters=()):
+def run_kiln(options, source, inputs, count, folder, flags=(), run_flags=()):
     """Compiles the program at `source` and runs it once; returns its `count` outputs, and the seconds that compiling took."""
     import numpy as np
     tool = lambda name: os.path.join(options.build, "bin", name)
@@ -25,7 +25,7 @@ def run_kiln(options, source, inputs, count, folder, flags=(), parameters=()):
     began = time.monotonic()
     subprocess.run([tool("kiln-compile"), *target, *flags, source, "-o", module], check=True)
     seconds = time.monotonic() - began
-    command = [tool("kiln-run-module"), f"--module={module}", f"--device={options.device}", *parameters]
+    command = [tool("kiln-run-module"), f"--module={module}", f"--device={options.device}", *run_flags]
     for i, value in enumerate(inputs):
         np.save(f"{folder}/in{i}.npy", value)
         command.append(f"--input=@{folder}/in{i}.npy")
