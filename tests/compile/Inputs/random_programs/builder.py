@@ -28,11 +28,11 @@ CONTROL = ("for_loop", "while_loop", "branch", "scan", "growing")
 class Builder(Values, Arithmetic, Movement, Models, Control):
     """Ops of all kinds, one after another, each on what is there already."""
 
-    kinds = list(WEIGHTS)
+    kinds, weights = list(WEIGHTS), WEIGHTS
 
     def run(self, count):
         kinds = [kind for kind in self.kinds if self.depth < 2 or kind not in CONTROL]
-        weights = np.array([WEIGHTS[kind] for kind in kinds])
+        weights = np.array([self.weights[kind] for kind in kinds])
         made = 0
         for _ in range(10 * count):
             if made == count:
@@ -47,12 +47,15 @@ class Builder(Values, Arithmetic, Movement, Models, Control):
         one twice or an argument among them."""
         pool = self.f.pool
         if self.chance(0.5):
-            uses = collections.Counter(re.findall(r"%\w+(?:#\d+)?", "\n".join(self.f.lines)))
-            self.f.results = [v for v in pool if uses[v.name] <= ("#" not in v.name)][-12:] or [pool[-1]]
+            self.f.results = self.unused()[-12:] or [pool[-1]]
             return self.f
         self.f.results = [pool[-1]] + [pool[-1 - int(self.rng.integers(min(len(pool), 8)))]
                                        for _ in range(self.rng.integers(0, 5) if self.chance(0.6) else 0)]
         return self.f
+
+    def unused(self):
+        uses = collections.Counter(re.findall(r"%\w+(?:#\d+)?", "\n".join(self.f.lines)))
+        return [v for v in self.f.pool if uses[v.name] <= ("#" not in v.name)]
 
 
 def long_rows(rng, name):

@@ -89,7 +89,9 @@ class Models:
                                     [*a.shape[:-1], n.size, a.shape[-1]])
 
     def fold(self, a, axis, kind, start, square=False):
-        dims = [d for i, d in enumerate(a.dims) if i != axis]
+        """A reduction along an axis, or along several."""
+        axes = [axis] if isinstance(axis, int) else axis
+        dims = [d for i, d in enumerate(a.dims) if i not in axes]
         init = self.f.fill(dims, a.dtype, start)
         body, name, out, result = Body(self.f), self.f.new(), self.f.new(), self.f.new()
         x = (name, a.dtype, False)
@@ -97,11 +99,11 @@ class Models:
             x = body.op(f"arith.mulf {{}}, {{}} : {a.dtype}", [x, x], a.dtype, np.multiply)
         body.lines.append(f"{result} = arith.{kind} {x[0]}, {out} : {a.dtype}")
         ufunc = np.add if kind == "addf" else np.maximum
-        kinds = ["reduction" if i == axis else "parallel" for i in range(a.rank)]
-        kept = [i for i in range(a.rank) if i != axis]
+        kinds = ["reduction" if i in axes else "parallel" for i in range(a.rank)]
+        kept = [i for i in range(a.rank) if i not in axes]
         return self.generic([(a, loops(*range(a.rank)))], kinds, [(dims, a.dtype, loops(*kept))], list(a.shape), body,
                             [name], [(result, a.dtype, False)], [init], [out],
-                            [(x[0], lambda v, axes: ufunc.reduce(v.astype(np.float64), axis=axes[0]), ufunc)])[0]
+                            [(x[0], lambda v, reduced: ufunc.reduce(v.astype(np.float64), axis=reduced), ufunc)])[0]
 
     def combine(self, inputs, dims, dtype, make):
         body = Body(self.f)

@@ -31,11 +31,16 @@ def to_type(dtype, array):
         return np.asarray(array).astype(NUMPY[dtype])
 
 
-def with_noise(env, dtype, array):
-    """The array, off by some units in the last place where the environment has a generator for that."""
+def with_noise(env, dtype, array, is_sum=False):
+    """The array, off by some units in the last place where the environment has a generator for that; of a sum those of what
+    was added up."""
     if NOISE not in env or dtype not in EPSILON:
         return array
-    return to_type(dtype, array * (1 + EPSILON[dtype] * env[NOISE].uniform(-4, 4, np.shape(array))))
+    generator, units = env[NOISE]
+    factor = EPSILON[dtype] * units[dtype] * generator.uniform(-1, 1, np.shape(array))
+    finite = array[np.isfinite(array)] if is_sum else np.empty(0)
+    added = factor * np.sqrt(np.mean(np.square(finite, dtype=np.float64))) if finite.size else 0
+    return to_type(dtype, array * (1 + factor) + added)
 
 
 class Dim:
@@ -113,6 +118,8 @@ class Function:
         self.env, self.tape, self.pool, self.count = {}, [], [], 0
         self.indent = "  "
         self.maximum = 300000  # steps of a loop nest
+        self.globals, self.parameters = [], {}  # lines of the module; key -> (type, array)
+        self.units = dict.fromkeys(EPSILON, 4)  # by how many in the last place an operation may be off
 
     def new(self):
         self.count += 1
@@ -127,11 +134,9 @@ class Function:
             action(self.env)
 
     def constant(self, number, dtype="index"):
-        name = self.new()
-        self.line(f"{name} = arith.constant {scalar_literal(to_type(dtype, number), dtype)}")
-        return name
+        return self.scalar(f"arith.constant {scalar_literal(to_type(dtype, number), dtype)}", dtype, lambda env: number)
 
-    def define(self, text, dims, dtype, compute, exact=True):
+    def define(self, text, dims, dtype, compute, exact=True, is_sum=False):
         """One op with one tensor as its result."""
         value = Value(self.new(), dims, dtype, exact)
         self.line(f"{value.name} = {text}")
@@ -139,7 +144,7 @@ class Function:
         def action(env):
             result = to_type(dtype, compute(env))
             assert result.shape == value.shape, (text, result.shape, value.shape)
-            env[value.name] = with_noise(env, dtype, result)
+            env[value.name] = with_noise(env, dtype, result, is_sum)
         self.step(action)
         self.pool.append(value)
         return value
@@ -150,12 +155,31 @@ class Function:
         self.step(lambda env: env.__setitem__(name, to_type(dtype, compute(env))))
         return name
 
-    def argument(self, dims, dtype):
+    def argument(self, dims, dtype, array=None):
         value = Value(f"%arg{len(self.args)}", dims, dtype)
         self.args.append(value)
-        self.env[value.name] = random_array(self.rng, value.shape, dtype)
+        self.env[value.name] = random_array(self.rng, value.shape, dtype) if array is None else array
         self.pool.append(value)
         return value
+
+    def weight(self, dims, dtype, array, kind):
+        """What is the same in each call: a constant, a global, a parameter, or an argument all the same."""
+        if kind == "argument":
+            return self.argument(dims, dtype, array)
+        type_, key = tensor_type(dims, dtype), f"w{len(self.globals)}"
+        if kind == "constant":
+            text = f"arith.constant {dense_bytes(array, dtype)} : {type_}"
+        else:
+            first = f'#flow.parameter.named<"model"::"{key}">' if kind == "parameter" else dense_bytes(array, dtype)
+            self.globals.append(f"util.global private @{key} = {first} : {type_}")
+            if kind == "parameter":
+                self.parameters[key] = (dtype, array)
+            text = f"util.global.load @{key} : {type_}"
+        name = self.new()
+        self.line(f"{name} = {text}")
+        self.pool.append(Value(name, dims, dtype))
+        self.step(lambda env: env.__setitem__(name, array))
+        return self.pool[-1]
 
     def scalar_argument(self, dtype, number):
         value = Value(f"%arg{len(self.args)}", [], dtype, is_scalar=True)
@@ -198,18 +222,36 @@ class Function:
             lines += waiting[chosen][0]
         self.lines = lines
 
-    def text(self):
+    def apart(self):
+        """The lines with a barrier behind each op that makes tensors, so that no two of them meet in a dispatch; but for fills,
+        which are where sums start."""
+        made, lines = {}, []
+        for value in self.pool:
+            made.setdefault(value.name.split("#")[0], []).append(value)
+        for text, names in self.statements():
+            values = made.get(names[0], []) if names else []
+            if not values or " = linalg.fill " in text[0]:
+                lines += text
+                continue
+            name, raw_name, count = names[0], "%raw" + names[0][1:], f":{len(values)}" if len(values) > 1 else ""
+            raw = ", ".join(value.name.replace(name, raw_name) for value in values)
+            lines += [text[0].replace(name, raw_name, 1), *text[1:]]
+            types = ", ".join(value.type for value in values)
+            lines.append(f"  {name}{count} = util.optimization_barrier {raw} : {types}")
+        return lines
+
+    def text(self, is_apart=False):
         args = ", ".join(f"{a.name}: {a.dtype if a.is_scalar else a.type}" for a in self.args)
         types = ", ".join(value.type for value in self.results)
         names = ", ".join(value.name for value in self.results)
-        return "\n".join([f"func.func @{self.name}({args}) -> ({types}) {{"]
-                         + self.lines + [f"  return {names} : {types}", "}", ""])
+        return "\n".join(self.globals + [f"func.func @{self.name}({args}) -> ({types}) {{"]
+                         + (self.apart() if is_apart else self.lines) + [f"  return {names} : {types}", "}", ""])
 
     def call(self, arrays, noise=None):
         """Runs the tape on other arguments. With a generator as noise, each step is off by some units in the last place."""
         env = {arg.name: array for arg, array in zip(self.args, arrays)}
         if noise is not None:
-            env[NOISE] = noise
+            env[NOISE] = noise, self.units
         for action in self.tape:
             action(env)
         return [env[value.name] for value in self.results]
@@ -238,6 +280,17 @@ def random_array(rng, shape, dtype):
         info = np.iinfo(NUMPY[dtype])
         return np.asarray(rng.integers(info.min, info.max, shape, endpoint=True)).astype(NUMPY[dtype])
     return np.asarray(rng.integers(-100, 101, shape)).astype(NUMPY[dtype])
+
+
+def raw_bytes(array, dtype):
+    """As they lie in memory."""
+    if dtype == "bf16":
+        array = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return np.ascontiguousarray(array).tobytes()
+
+
+def dense_bytes(array, dtype):
+    return f'dense<"0x{raw_bytes(array, dtype).hex().upper()}">'
 
 
 def dense(array, dtype):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compiles random programs, runs them, and compares what they give with numpy. Programs that fail stay in the folder.
 
-    run.py [--first N] [--count N | --minutes M] [--targets host,generic,O0,cuda,cuda-sim] [--devices local-task,...]
-           [--steps compile,run] --folder FOLDER
+    run.py [--graphs | --small-graphs] [--first N] [--count N | --minutes M] [--targets host,generic,O0,cuda,cuda-sim]
+           [--devices local-task,...] [--steps compile,run] --folder FOLDER
 
-With one of the steps alone, modules stay in the folder, or are taken from there: for a machine that has no compiler."""
+Graphs are layers of models. They are compiled once more with each operation apart, and both have to agree with numpy. With one
+of the steps alone, modules stay in the folder, or are taken from there: for a machine that has no compiler."""
 
 import argparse
+import json
 import os
 import shlex
 import subprocess
@@ -16,12 +18,14 @@ import time
 import numpy as np
 
 from builder import random_module
+from graphs import random_graphs
 from narrow import from_bytes, is_narrow, to_bytes
-from program import TOLERANCE
+from program import EPSILON, TOLERANCE, is_float, raw_bytes
 
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
            "cuda": ["--iree-hal-target-backends=cuda"], "cuda-sim": ["--iree-hal-target-backends=cuda"]}
+APART = ["--kiln-opt-data-tiling=false", "--kiln-opt-const-eval=false", "--kiln-opt-channels-last=false"]
 DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"],
            # Without a cache a buffer ends where its pages end, so that what a kernel writes behind it is found.
            "discrete": ["--device_allocator=direct"], "cuda": [], "cuda-sim": []}
@@ -38,9 +42,8 @@ def write(path, value, array):
     if not is_raw(value.dtype):
         np.save(path + ".npy", array)
         return f"--input=@{path}.npy"
-    raw = to_bytes(value.dtype, array) if is_narrow(value.dtype) else (
-        np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16)
-    raw.tofile(path + ".bin")
+    with open(path + ".bin", "wb") as file:
+        file.write(to_bytes(value.dtype, array).tobytes() if is_narrow(value.dtype) else raw_bytes(array, value.dtype))
     return "--input=" + "".join(f"{size}x" for size in array.shape) + f"{value.dtype}=@{path}.bin"
 
 
@@ -74,14 +77,43 @@ def difference(value, got, expected, tolerance, spread=0):
     if got.shape != expected.shape:
         return f"has the shape {got.shape}, not {expected.shape}"
     wrong = got != expected
-    if value.dtype in TOLERANCE:
+    if value.dtype in TOLERANCE or spread:
         wide, reference = got.astype(np.float64), expected.astype(np.float64)
         largest = float(np.max(np.abs(reference), initial=0))
-        wrong = ~(np.abs(wide - reference) <= max(tolerance * max(1e-3, largest), 4 * spread))
+        near = np.abs(wide - reference) <= max(tolerance * max(1e-3, largest), 4 * spread)
+        wrong = ~(near | np.isnan(wide) & np.isnan(reference))
     if not wrong.any():
         return None
     place = tuple(int(index) for index in np.argwhere(wrong)[0])
     return f"has {got[place]} at {place}, not {expected[place]}; {wrong.sum()} of {wrong.size} elements are wrong"
+
+
+def write_parameters(path, parameters):
+    """A .safetensors file, and the flags that name it."""
+    names = {"f64": "F64", "f32": "F32", "f16": "F16", "bf16": "BF16", "i8": "I8"}
+    header, data = {}, b""
+    for key, (dtype, array) in parameters.items():
+        raw = raw_bytes(array, dtype)
+        header[key] = {"dtype": names[dtype], "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+    return [f"--parameters=model={path}"] if parameters else []
+
+
+def graph_difference(main, results):
+    """What is wrong with the results of a graph, fused and with each operation apart."""
+    spreads = spread_of(main)
+    for i, (value, fused, apart) in enumerate(zip(main.results, *results)):
+        expected = main.env[value.name]
+        least = 2 * EPSILON.get(value.dtype, 0) * float(np.max(np.abs(expected.astype(np.float64)), initial=0))
+        bound = 0 if value.exact else 4 * spreads[i] + least
+        for what, got, reference in (("fused", fused, expected), ("apart", apart, expected), ("fused, not apart,", fused, apart)):
+            found = difference(value, got, reference, 0, bound / 4)
+            if found:
+                return f"result {i} of type {value.type}, {what} {found}, with a bound of {bound:.3g}"
+    return None
 
 
 def tool(command):
@@ -94,48 +126,69 @@ def tool(command):
 
 
 def call(module, main, device, folder):
+    """What a call gives, or how it failed."""
     inputs = [write(f"{folder}/{main.name}.in{i}", arg, main.env[arg.name]) for i, arg in enumerate(main.args)]
     outputs = [f"{folder}/{main.name}.out{i}" + (".bin" if is_raw(value.dtype) else ".npy")
                for i, value in enumerate(main.results)]
     failure = tool(["kiln-run-module", f"--module={module}", f"--function={main.name}", f"--device={device}",
-                    *DEVICES[device], *inputs, *(f"--output=@{path}" for path in outputs)])
-    if failure:
-        return failure
+                    *DEVICES[device], *inputs, *write_parameters(f"{folder}/{main.name}.safetensors", main.parameters),
+                    *(f"--output=@{path}" for path in outputs)])
+    return failure, [] if failure else [read(path, value) for value, path in zip(main.results, outputs)]
+
+
+def program_difference(main, results):
+    """What is wrong with the results of a random program."""
     # Errors of narrow types go on into wide ones.
     tolerance = max((TOLERANCE[value.dtype] for value in main.pool if value.dtype in TOLERANCE), default=0)
-    for i, (value, path) in enumerate(zip(main.results, outputs)):
-        got, expected = read(path, value), main.env[value.name]
+    for i, (value, got) in enumerate(zip(main.results, results)):
+        expected = main.env[value.name]
         found = difference(value, got, expected, tolerance)
         if found and difference(value, got, expected, tolerance, spread_of(main)[i]):
             return f"result {i} of type {value.type} {found}"
     return None
 
 
-def check(number, targets, devices, steps, folder):
+def check(number, kind, targets, devices, steps, folder):
     """The failures of one program."""
-    text, mains = random_module(number)
-    path = f"{folder}/{number}.mlir"
-    with open(path, "w") as file:
-        file.write(text)
-    failures = []
+    if kind:
+        mains = random_graphs(number, kind == "small")
+        texts = {"": mains[0].text(), ".apart": mains[0].text(is_apart=True)}
+    else:
+        text, mains = random_module(number)
+        texts = {"": text}
+    failures, paths = [], {form: f"{folder}/{number}{form}.mlir" for form in texts}
+    for form, path in paths.items():
+        with open(path, "w") as file:
+            file.write(texts[form])
     for target in targets:
-        module = f"{folder}/module.vmfb" if len(steps) == 2 else f"{folder}/{number}.{target}.vmfb"
-        failure = tool(["kiln-compile", "--kiln-verify-each", *TARGETS[target], path, "-o", module]) if "compile" in steps else None
+        modules, failure = {}, None
+        for form, path in paths.items():
+            modules[form] = f"{folder}/module{form}.vmfb" if len(steps) == 2 else f"{folder}/{number}{form}.{target}.vmfb"
+            if not failure and "compile" in steps:
+                failure = tool(["kiln-compile", "--kiln-verify-each", *TARGETS[target], *(APART if form else []), path, "-o",
+                                modules[form]])
+                failures += [f"{path} for {target}: {failure}"] if failure else []
         if failure:
-            failures.append(f"{path} for {target}: {failure}")
             continue
         for device in (devices or devices_of(target)) if "run" in steps else []:
             for main in mains:
-                failure = call(module, main, device, folder)
+                called = [(form, *call(module, main, device, folder)) for form, module in modules.items()]
+                failure = next((f"{form} {failure}" for form, failure, _ in called if failure), None)
+                if not failure:
+                    results = [results for _, _, results in called]
+                    failure = graph_difference(main, results) if kind else program_difference(main, results[0])
                 if failure:
-                    failures.append(f"{path} for {target} on {device}, {main.name}: {failure}")
+                    failures.append(f"{paths['']} for {target} on {device}, {main.name}: {failure}")
     if not failures:
-        os.remove(path)
+        for path in paths.values():
+            os.remove(path)
     return failures
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", dest="kind", action="store_const", const="large")
+    parser.add_argument("--small-graphs", dest="kind", action="store_const", const="small", help="for what is slow")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--minutes", type=float, help="as many programs as this takes, in place of a count")
@@ -150,7 +203,7 @@ def main():
     end = time.monotonic() + 60 * options.minutes if options.minutes else None
     count, wrong = 0, 0
     while time.monotonic() < end if end else count < options.count:
-        failures = check(options.first + count, targets, devices, steps, options.folder)
+        failures = check(options.first + count, options.kind, targets, devices, steps, options.folder)
         count += 1
         wrong += bool(failures)
         for failure in failures:

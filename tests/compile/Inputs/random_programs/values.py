@@ -4,7 +4,8 @@ import numpy as np
 
 from bodies import Body
 from narrow import FLOATS
-from program import Dim, Function, Value, dense, is_float, is_permutation, loops, random_array, spread, tensor_type, to_type
+from program import (Dim, Function, Value, dense, is_float, is_permutation, loops, random_array, spread, tensor_type, to_type,
+                     with_noise)
 
 
 class NotPossible(Exception):
@@ -187,6 +188,7 @@ class Values:
                 array = np.transpose(array, order)
                 if folds:
                     array = folds[i][2](to_type(dtype, array), env[init.name])
+                    array = array if result.exact else with_noise(env, dtype, array, True)
                 env[result.name] = to_type(dtype, array).reshape(result.shape)
         f.step(action)
         f.pool.extend(results)
