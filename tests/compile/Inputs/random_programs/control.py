@@ -65,23 +65,28 @@ class Control:
                              f"{value.type}", value.dims, value.dtype, put, False)
 
     def for_loop(self):
-        f = self.f
         start = [self.tamed(self.pick(low=0, high=3)) for _ in range(self.rng.integers(1, 3))]
+        return self.turns(start, int(self.rng.integers(1, 3)), lambda turn, carried: [self.updated(c) for c in carried])[0]
+
+    def turns(self, start, count, finish):
+        """A loop of some turns on values, each of so many ops and of what `finish` makes of the turn's number and the values."""
+        f = self.f
         trips = int(self.rng.integers(0, 4))
         zero, one, end = f.constant(0), f.constant(1), self.maybe_dynamic(trips, 0.4)
         end = end if end.startswith("%") else f.constant(trips)
         carried = [Value(f.new(), v.dims, v.dtype, False) for v in start]
-        results = f.new()
+        results, turn = f.new(), f.new()
+        f.env[turn] = np.int64(0)
         for c, v in zip(carried, start):
             f.env[c.name] = f.env[v.name]
         f.pool += carried
-        lines, steps, ends = self.nested(int(self.rng.integers(1, 3)), lambda: [self.updated(c) for c in carried])
+        lines, steps, ends = self.nested(count, lambda: finish(turn, carried))
         names = {c.name for c in carried}
         f.pool[:] = [v for v in f.pool if v.name not in names]
         pairs = ", ".join(f"{c.name} = {v.name}" for c, v in zip(carried, start))
         types = ", ".join(v.type for v in start)
         multiple = len(start) > 1
-        f.line(f"{results}{f':{len(start)}' if multiple else ''} = scf.for {f.new()} = {zero} to {end} step {one} "
+        f.line(f"{results}{f':{len(start)}' if multiple else ''} = scf.for {turn} = {zero} to {end} step {one} "
                f"iter_args({pairs}) -> ({types}) {{")
         f.lines += lines
         f.line(f"  scf.yield {', '.join(e.name for e in ends)} : {types}")
@@ -90,7 +95,8 @@ class Control:
 
         def action(env):
             state = [env[v.name] for v in start]
-            for _ in range(trips):
+            for number in range(trips):
+                env[turn] = np.int64(number)
                 for c, s in zip(carried, state):
                     env[c.name] = s
                 for step in steps:
@@ -100,7 +106,7 @@ class Control:
                 env[out.name] = s
         f.step(action)
         f.pool += outs
-        return outs[0]
+        return outs
 
     def scan(self):
         """A running sum over slices, in a loop: a slice is taken, added, and inserted into the result."""

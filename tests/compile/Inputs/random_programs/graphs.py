@@ -9,10 +9,10 @@ from images import ImageLayers
 from program import Dim, is_float
 from tokens import TokenLayers
 
-LAYERS = {"linear": 3, "gated": 1, "attention": 3, "cached_attention": 1, "norm": 2, "softmax_of": 0.7, "residual": 2.5,
-          "activation": 1, "moved": 2, "mean_of_tokens": 0.7, "quantized": 1, "convolved": 4, "batch_norm": 1,
-          "group_norm": 1, "pooled": 1.5, "joined": 1, "enlarged": 0.5, "excited": 0.7, "turned": 1, "flattened": 0.7,
-          "signal": 0.7, "logits": 0.5, "experts": 0.5, "log_sum": 0.5, "any_op": 1.5}
+LAYERS = {"linear": 3, "gated": 1, "fanned": 1.5, "attention": 3, "cached_attention": 1, "norm": 2, "softmax_of": 0.7,
+          "residual": 2.5, "activation": 1, "moved": 2, "mean_of_tokens": 0.7, "quantized": 1, "signal": 0.7, "logits": 0.5,
+          "experts": 0.5, "log_sum": 0.5, "any_op": 1.5, "repeated": 0.4, "convolved": 4, "batch_norm": 1, "group_norm": 1,
+          "pooled": 1.5, "joined": 1, "enlarged": 0.5, "excited": 0.7, "turned": 1, "flattened": 0.7}
 IMAGES = ("convolved", "batch_norm", "group_norm", "pooled", "joined", "enlarged", "excited", "turned", "flattened")
 
 
@@ -46,7 +46,7 @@ class Graph(TokenLayers, ImageLayers):
 
     def made(self):
         """Some layers. Results are what nothing uses, and at times what something does."""
-        self.run(int(self.rng.integers(1, 5 if self.is_small else 9)))
+        self.run(int(self.rng.integers(1, 5) if self.is_small else self.rng.integers(3, 10 if self.chance(0.85) else 20)))
         results = self.unused() + self.returned + [v for v in self.tokens + [v for v, _ in self.images] if self.chance(0.15)]
         found = {value.name: value for value in results if value not in self.f.args or self.chance(0.1)}
         self.f.results = list(found.values()) or self.f.pool[-1:]

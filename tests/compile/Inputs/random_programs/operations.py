@@ -174,21 +174,20 @@ class Operations(Builder):
         return self.reshaped(a, dims, groups_of(a.rank, axis, count), "collapse")
 
     def sliced(self, a, axis, start, dim, step=1):
-        """Some of an axis; start is a number, or an index and its number."""
-        name, first = start if isinstance(start, tuple) else (str(start), start)
+        """Some of an axis."""
         dims = a.dims[:axis] + [dim] + a.dims[axis + 1:]
         at, sizes, steps = (listed(a.dims, axis, text, other) for text, other in
-                            ((name, "0"), (extent_text(dim), None), (str(step), "1")))
-        cut = (slice(None),) * axis + (slice(first, first + (dim.size - 1) * step + 1, step),)
+                            ((str(start), "0"), (extent_text(dim), None), (str(step), "1")))
+        cut = (slice(None),) * axis + (slice(start, start + (dim.size - 1) * step + 1, step),)
         return self.f.define(f"tensor.extract_slice {a.name}[{at}] [{sizes}] [{steps}] : {a.type} to "
                              f"{tensor_type(dims, a.dtype)}", dims, a.dtype, lambda env: env[a.name][cut], a.exact)
 
     def inserted(self, a, into, axis, start):
-        name, first = start
-        at, sizes = listed(a.dims, axis, name, "0"), ", ".join(map(extent_text, a.dims))
+        """A tensor in the place of some of another, from an index on."""
+        at, sizes = listed(a.dims, axis, start, "0"), ", ".join(map(extent_text, a.dims))
 
         def compute(env):
-            array = env[into.name].copy()
+            array, first = env[into.name].copy(), int(env[start])
             array[(slice(None),) * axis + (slice(first, first + a.shape[axis]),)] = env[a.name]
             return array
         return self.f.define(f"tensor.insert_slice {a.name} into {into.name}[{at}] [{sizes}] [{', '.join('1' for _ in a.dims)}] : "

@@ -39,6 +39,21 @@ class TokenLayers(Operations):
         y = self.projected(self.token(), self.wide())
         return self.add_tokens(self.activated(y) if self.chance(0.4) else y)
 
+    def fanned(self):
+        """Several products of one operand, of widths that are equal or not, some of them with more behind."""
+        x, n = self.token(), self.wide()
+        parts = []
+        for _ in range(int(self.rng.integers(2, 5))):
+            y = self.projected(x, n if self.chance(0.7) else self.wide(), 0.4)
+            parts.append(self.activated(y) if self.chance(0.3) else y)
+        self.returned += [y for y in parts if self.chance(0.1)]
+        if self.chance(0.3) and sum(y.dims[2].size for y in parts) <= 300:
+            return self.add_tokens(self.concatenated(parts, 2))
+        whole = parts[0]
+        for y in parts[1:]:
+            whole = self.plus(whole, y) if same_dims(whole, y) else self.add_tokens(y)
+        return self.add_tokens(whole)
+
     def gated(self):
         """Two products of one operand, one a gate of the other."""
         x, n = self.token(), self.wide()
@@ -221,7 +236,7 @@ class TokenLayers(Operations):
             if not shift[0].startswith("%"):
                 shift = (self.f.constant(3), 3)
             rooms = [x.dims[0], Dim(112), m]
-            k, v = (self.inserted(new, self.f.argument(rooms, x.dtype, self.drawn(rooms, x.dtype)), 1, shift) for new in (k, v))
+            k, v = (self.inserted(new, self.f.argument(rooms, x.dtype, self.drawn(rooms, x.dtype)), 1, shift[0]) for new in (k, v))
             self.returned += [k, v]
             if self.chance(0.4):  # only what is there already
                 known = Dim(shift[1] + x.shape[1], self.f.scalar(
@@ -243,6 +258,30 @@ class TokenLayers(Operations):
 
     def cached_attention(self):
         return self.attention(True)
+
+    def repeated(self):
+        """Layers in a loop, with rows that each turn puts into a cache."""
+        if self.depth:
+            return None
+        x = self.token()
+        rooms = [x.dims[0], Dim(8), x.dims[2]]
+        cache = self.f.argument(rooms, x.dtype, self.drawn(rooms, x.dtype))
+        lists = (self.tokens, self.images, self.shared, self.returned)
+        before = [list(each) for each in lists]
+
+        def finish(turn, carried):
+            self.tokens.append(carried[0])
+            self.run(int(self.rng.integers(0, 3)))
+            y = self.plus(self.projected(self.token(), x.dims[2]), carried[0])
+            y = self.normalized(y, [2], [2], True)
+            filled = self.inserted(self.sliced(y, 1, 0, Dim(1)), carried[1], 1, turn)
+            return [self.plus(y, self.mean(filled, [1]), [0, 2]) if self.chance(0.6) else y, filled]
+
+        y, filled = self.turns([x, cache], 0, finish)
+        for each, old in zip(lists, before):
+            each[:] = old
+        self.returned.append(filled)
+        return self.add_tokens(y)
 
     def moved(self):
         """Data moves that leave a tensor of the same rank."""
