@@ -332,10 +332,10 @@ def groups_of(rank, axis, count):
     return [[i] for i in range(axis)] + [list(range(axis, axis + count))] + [[i] for i in range(axis + count, rank)]
 
 
-def binary(body, name, x, y):
+def binary(body, name, x, y, exact=None):
     compute = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide, "maximumf": np.maximum,
                "minimumf": np.minimum}[name]
-    return body.op(f"arith.{name} {{}}, {{}} : {x[1]}", [x, y], x[1], compute)
+    return body.op(f"arith.{name} {{}}, {{}} : {x[1]}", [x, y], x[1], compute, exact)
 
 
 def times(body, x, y):
@@ -345,7 +345,7 @@ def times(body, x, y):
 def unary(body, name, x):
     compute = {"exp": np.exp, "tanh": np.tanh, "erf": erf, "log": np.log, "sqrt": np.sqrt, "rsqrt": lambda a: 1 / np.sqrt(a),
                "roundeven": np.rint}[name]
-    return body.op(f"math.{name} {{}} : {x[1]}", [x], x[1], compute)
+    return body.op(f"math.{name} {{}} : {x[1]}", [x], x[1], compute, name == "roundeven")
 
 
 def select(body, which, x, y):

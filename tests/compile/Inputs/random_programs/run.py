@@ -20,7 +20,7 @@ import numpy as np
 from builder import random_module
 from graphs import random_graphs
 from narrow import from_bytes, is_narrow, to_bytes
-from program import EPSILON, TOLERANCE, is_float, raw_bytes
+from program import EPSILON, TOLERANCE, raw_bytes
 
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
@@ -62,13 +62,21 @@ def read(path, value):
     return bits.view(np.float32).reshape(value.shape)
 
 
-def spread_of(main):
+def largest(array):
+    return float(np.max(np.abs(array.astype(np.float64)), initial=0))
+
+
+def root_mean_square(array):
+    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
+
+
+def spread_of(main, size=largest):
     """How far each result of a call moves when all steps round otherwise: what cancels leaves nothing but that."""
     results, most = [main.env[value.name].astype(np.float64) for value in main.results], [0.0] * len(main.results)
     for seed in range(4):
         others = main.call([main.env[arg.name] for arg in main.args], np.random.default_rng(seed))
         for i, (result, other) in enumerate(zip(results, others)):
-            most[i] = max(most[i], float(np.max(np.abs(other.astype(np.float64) - result), initial=0)))
+            most[i] = max(most[i], size(other.astype(np.float64) - result))
     return most
 
 
@@ -79,8 +87,7 @@ def difference(value, got, expected, tolerance, spread=0):
     wrong = got != expected
     if value.dtype in TOLERANCE or spread:
         wide, reference = got.astype(np.float64), expected.astype(np.float64)
-        largest = float(np.max(np.abs(reference), initial=0))
-        near = np.abs(wide - reference) <= max(tolerance * max(1e-3, largest), 4 * spread)
+        near = np.abs(wide - reference) <= max(tolerance * max(1e-3, largest(reference)), 4 * spread)
         wrong = ~(near | np.isnan(wide) & np.isnan(reference))
     if not wrong.any():
         return None
@@ -103,16 +110,20 @@ def write_parameters(path, parameters):
 
 
 def graph_difference(main, results):
-    """What is wrong with the results of a graph, fused and with each operation apart."""
-    spreads = spread_of(main)
+    """What is wrong with the results of a graph, fused and with each operation apart: an element, or most of them by less."""
+    spreads, means = spread_of(main), spread_of(main, root_mean_square)
     for i, (value, fused, apart) in enumerate(zip(main.results, *results)):
         expected = main.env[value.name]
-        least = 2 * EPSILON.get(value.dtype, 0) * float(np.max(np.abs(expected.astype(np.float64)), initial=0))
-        bound = 0 if value.exact else 4 * spreads[i] + least
+        unit = EPSILON.get(value.dtype, 0)
+        bound = 0 if value.exact else 4 * spreads[i] + 2 * unit * largest(expected)
+        mean = 4 * means[i] + unit * root_mean_square(expected)
         for what, got, reference in (("fused", fused, expected), ("apart", apart, expected), ("fused, not apart,", fused, apart)):
             found = difference(value, got, reference, 0, bound / 4)
             if found:
                 return f"result {i} of type {value.type}, {what} {found}, with a bound of {bound:.3g}"
+            apart_by = root_mean_square(np.nan_to_num(got.astype(np.float64) - reference))
+            if not value.exact and apart_by > mean:
+                return f"result {i} of type {value.type}, {what} is off by {apart_by:.3g} in the mean, with a bound of {mean:.3g}"
     return None
 
 

@@ -328,7 +328,8 @@ class TokenLayers(Operations):
         given = [self.f.new()] if isinstance(steps, Value) else []
         v = times(body, (name, x.dtype, False), (given[0], "f32", False) if given else body.constant(steps, x.dtype))
         v = unary(body, "roundeven", v)
-        v = binary(body, "minimumf", binary(body, "maximumf", v, body.constant(-127, x.dtype)), body.constant(127, x.dtype))
+        v = binary(body, "maximumf", v, body.constant(-127, x.dtype), True)
+        v = binary(body, "minimumf", v, body.constant(127, x.dtype), True)
         y = body.op(f"arith.fptosi {{}} : {x.dtype} to i8", [v], "i8", np.trunc, False)
         every = loops(*range(x.rank))
         inputs = [(x, every)] + ([(steps, every[:-1])] if given else [])
