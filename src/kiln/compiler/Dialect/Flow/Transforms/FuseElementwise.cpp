@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/ReadLoops.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SameInEachCall.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -183,6 +184,23 @@ public:
   }
 
 private:
+  // Of a tensor that is cut along its last dimension, as gates and what they let through are, elementwise operations
+  // read their part where it is.
+  static void readSlices(Operation *func) {
+    SmallVector<tensor::ExtractSliceOp> slices;
+    func->walk([&](tensor::ExtractSliceOp slice) {
+      const bool isRead = llvm::all_of(slice->getUsers(), [](Operation *user) {
+        auto op = dyn_cast<linalg::GenericOp>(user);
+        return op && op.getNumLoops() == op.getNumParallelLoops();
+      });
+      if (isRead && !slice.use_empty() && slice.getSourceType().getRank() > 0 &&
+          slice.getSourceType().getShape().back() != slice.getType().getShape().back())
+        slices.push_back(slice);
+    });
+    for (tensor::ExtractSliceOp slice : slices)
+      inLoops(slice);
+  }
+
   LogicalResult runOnFunction(Operation *func, const DispatchLimits &limits) {
     IRRewriter rewriter(func->getContext());
     SmallVector<linalg::LinalgOp> named;
@@ -199,6 +217,7 @@ private:
     }
 
     func->walk([&](linalg::GenericOp op) { dropBroadcastDims(rewriter, op); });
+    readSlices(func);
 
     // Of a constant that others read as it is, and of a large one, which takes the compiler long, each call makes a
     // transposed copy.

@@ -50,6 +50,18 @@ Operation *inLoops(tensor::ExtractSliceOp slice) {
   if (!pieces.empty())
     tensor =
         tensor::ExpandShapeOp::create(b, loc, RankedTensorType::get(from, source.getElementType()), tensor, pieces);
+  // Of one piece, the loop over pieces is none.
+  const bool isOnePiece = !pieces.empty() && to[last] == 1;
+  if (isOnePiece) {
+    SmallVector<AffineExpr> places(b.getMultiDimIdentityMap(last + 1).getResults());
+    for (int64_t dim = 0; dim < last; ++dim)
+      places[dim] = to[dim] == 1 ? b.getAffineConstantExpr(offsets[dim]) : places[dim] * strides[dim] + offsets[dim];
+    places.insert(places.begin() + last, b.getAffineConstantExpr(offsets[last]));
+    linalg::GenericOp loops = readInLoops(b, loc, tensor, result.getShape(), places);
+    slice.replaceAllUsesWith(loops.getResult(0));
+    slice.erase();
+    return loops;
+  }
   SmallVector<AffineExpr> places;
   for (auto [dim, offset] : llvm::enumerate(offsets))
     places.push_back(to[dim] == 1 ? b.getAffineConstantExpr(offset) : b.getAffineDimExpr(dim) * strides[dim] + offset);

@@ -359,3 +359,19 @@ func.func @channels_last(%x: tensor<1x4x8xf32>, %a: tensor<1x8xf32>) -> tensor<1
   } -> tensor<1x4x8xf32>
   return %r : tensor<1x4x8xf32>
 }
+
+// Elementwise operations read the parts of a tensor that is cut along its last dimension where they are.
+// CHECK-LABEL: util.func @gate
+// CHECK-NOT: tensor.extract_slice
+// CHECK: %[[PARTS:.+]] = tensor.expand_shape %arg0 {{\[\[}}0], [1, 2]] output_shape [4, 3, 8]
+// CHECK: linalg.generic {{.*}} ins(%{{.+}}, %{{.+}} : tensor<4x3x8xf32>, tensor<4x3x8xf32>) outs(%{{.+}} : tensor<4x8xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: util.return
+util.func @gate(%x: tensor<4x24xf32>) -> tensor<4x8xf32> {
+  %a = tensor.extract_slice %x[0, 8] [4, 8] [1, 1] : tensor<4x24xf32> to tensor<4x8xf32>
+  %b = tensor.extract_slice %x[0, 16] [4, 8] [1, 1] : tensor<4x24xf32> to tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %t = linalg.exp ins(%b : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %r = linalg.mul ins(%a, %t : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  util.return %r : tensor<4x8xf32>
+}
