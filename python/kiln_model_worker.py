@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """A runtime that `kiln bench-model` compares Kiln with: loads a model, and answers one line of JSON with another.
 
-    {"do": "load", "model": FILE, "inputs": [FILE.npy, ...], "threads": N, "device": "cpu"|"cuda"}
-                                      -> {"ok": true, "version": "1.32", "load_s": 0.2, "compile_s": 0}
-    {"do": "call", "outputs": FOLDER} -> {"ok": true, "outputs": [FILE.npy, ...]}
-    {"do": "time", "seconds": S}      -> {"ok": true, "ms": [...]}: of calls one after the other
+    {"do": "load", "model": FILE, "inputs": [FILE.npy, ...], "threads": N, "setting": NAME, "other_lengths": false, "device": "cpu"|"cuda"}
+                                         -> {"ok": true, "version": "1.32", "load_s": 0.2, "compile_s": 0}
+    {"do": "bind", "inputs": [FILE.npy]} -> {"ok": true}: they take the place of those before, with other lengths where the model is open
+    {"do": "call", "outputs": FOLDER}    -> {"ok": true, "outputs": [FILE.npy, ...]}
+    {"do": "time", "seconds": S}         -> {"ok": true, "ns": [...]}: of calls one after the other
+    {"do": "memory"}                     -> {"ok": true, "device_bytes": N}: the most of the device's own memory; 0 where it has none
 
-What fails gives {"ok": false, "why": "..."}. One class for each runtime: `call` takes the inputs as they are, on the device, and returns once
-the outputs are there, on the device, too; `arrays` makes arrays of them, which is not timed."""
+What fails gives {"ok": false, "why": "..."}. One class for each runtime: `bind` takes the inputs, to the device, `call` is with them as they are,
+and returns once the outputs are there, on the device, too; `arrays` makes arrays of them, which is not timed. Settings are those of
+rival_settings.cpp; with one thread, and where there is nothing to choose, the name is empty."""
 
 import json
 import os
@@ -22,19 +25,33 @@ MIN_CALLS = 3
 class Runtime:
     devices = ("cpu",)
 
+    def device_bytes(self):
+        return 0
+
     def arrays(self, outputs):
         return outputs
 
 
 class OnnxRuntime(Runtime):
-    def __init__(self, model, inputs, threads, device):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths):
         import onnxruntime
         self.version = onnxruntime.__version__
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = threads
         settings.inter_op_num_threads = 1
         settings.log_severity_level = 3
+        if setting == "not spinning":
+            settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        processors = sorted(os.sched_getaffinity(0))
+        bound = setting == "spinning, bound" and threads <= len(processors)
+        if bound:  # the thread that calls is one of them, and the others count processors from 1
+            settings.add_session_config_entry("session.intra_op_thread_affinities", ";".join(str(cpu + 1) for cpu in processors[1:threads]))
         self.session = onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+        if bound:
+            os.sched_setaffinity(0, processors[:1])
+        self.bind(inputs)
+
+    def bind(self, inputs):
         names = [put.name for put in self.session.get_inputs()]
         if len(names) != len(inputs):
             raise ValueError(f"the model takes {len(names)} inputs, and there are {len(inputs)}")
@@ -45,18 +62,25 @@ class OnnxRuntime(Runtime):
 
 
 class OpenVino(Runtime):
-    def __init__(self, model, inputs, threads, device):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths):
         import openvino
         self.version = openvino.__version__.split("-")[0]
         core = openvino.Core()
         network = core.read_model(model)
-        network.reshape({put: list(value.shape) for put, value in zip(network.inputs, inputs)})
+        if not otherLengths:
+            network.reshape({put: list(value.shape) for put, value in zip(network.inputs, inputs)})
         hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
+        if setting:
+            hints["ENABLE_CPU_PINNING"] = setting == "bound"
+        self.network, self.openvino = network, openvino
         self.request = core.compile_model(network, "CPU", hints).create_infer_request()
+        self.bind(inputs)
+
+    def bind(self, inputs):
         self.inputs = inputs
         for place, value in enumerate(inputs):
-            self.request.set_input_tensor(place, openvino.Tensor(value, shared_memory=True))
-        self.count = len(network.outputs)
+            self.request.set_input_tensor(place, self.openvino.Tensor(value, shared_memory=True))
+        self.count = len(self.network.outputs)
 
     def call(self):
         self.request.infer()
@@ -69,7 +93,7 @@ class Torch(Runtime):
     devices = ("cpu", "cuda")
     compiles = False
 
-    def __init__(self, model, inputs, threads, device):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths):
         import torch
         self.torch, self.version, self.device = torch, torch.__version__.split("+")[0], device
         torch.set_num_threads(threads)
@@ -83,7 +107,7 @@ class Torch(Runtime):
             from torch.export.passes import move_to_device_pass
             exported = move_to_device_pass(exported, "cuda:0")  # what it asserts of its tensors names the card
         self.module = exported.module()
-        self.inputs = [torch.from_numpy(value).to(device) for value in inputs]
+        self.bind(inputs)
         self.compile_s = 0.0
         if self.compiles:
             began = time.monotonic()
@@ -92,6 +116,12 @@ class Torch(Runtime):
             for _ in range(3):  # which is captured in the second one
                 self.call()
             self.compile_s = time.monotonic() - began
+
+    def bind(self, inputs):
+        self.inputs = [self.torch.from_numpy(value).to(self.device) for value in inputs]
+
+    def device_bytes(self):
+        return self.torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
 
     def call(self):
         with self.torch.inference_mode():
@@ -112,7 +142,7 @@ class TorchCompile(Torch):
 
 
 class Iree(Runtime):
-    def __init__(self, model, inputs, threads, device):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths):
         import iree.compiler
         import iree.runtime
         from importlib.metadata import version
@@ -133,7 +163,11 @@ class Iree(Runtime):
         functions = [name for name in module.function_names if not name.startswith("__") and not name.endswith("$async")]
         loaded = iree.runtime.load_vm_module(module, config)
         self.function = getattr(loaded, functions[0])
-        self.inputs = [iree.runtime.asdevicearray(config.device, value) for value in inputs]
+        self.place = lambda value: iree.runtime.asdevicearray(config.device, value)
+        self.bind(inputs)
+
+    def bind(self, inputs):
+        self.inputs = [self.place(value) for value in inputs]
 
     def call(self):
         return self.function(*self.inputs)
@@ -166,9 +200,15 @@ def serve(name):
                 if device not in RUNTIMES[name].devices:
                     raise ValueError(f"{name} is compared on {' and '.join(RUNTIMES[name].devices)} only, and this is {device}")
                 began = time.monotonic()
-                runtime = RUNTIMES[name](request["model"], inputs, request["threads"], device)
+                runtime = RUNTIMES[name](request["model"], inputs, request["threads"], device, request.get("setting", ""),
+                                         request.get("other_lengths", False))
                 spent, compiling = time.monotonic() - began, getattr(runtime, "compile_s", 0.0)
                 answer = {"version": runtime.version, "load_s": spent - compiling, "compile_s": compiling}
+            elif request["do"] == "bind":
+                runtime.bind([numpy.load(path) for path in request["inputs"]])
+                answer = {}
+            elif request["do"] == "memory":
+                answer = {"device_bytes": runtime.device_bytes()}
             elif request["do"] == "call":
                 paths = []
                 for place, value in enumerate(runtime.arrays(runtime.call())):
@@ -180,8 +220,8 @@ def serve(name):
                 while len(times) < MIN_CALLS or time.monotonic() - began < request["seconds"]:
                     start = time.perf_counter_ns()
                     runtime.call()
-                    times.append((time.perf_counter_ns() - start) / 1e6)
-                answer = {"ms": times}
+                    times.append(time.perf_counter_ns() - start)
+                answer = {"ns": times}
             answer["ok"] = True
         except ImportError as error:
             answer = {"ok": False, "why": f"{error}; install it for the Python of --peers-dir, which is {sys.executable}"}

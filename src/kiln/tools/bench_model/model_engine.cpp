@@ -1,10 +1,12 @@
 #include "kiln/tools/bench_model/model_engine.h"
 
+#include <algorithm>
 #include <fstream>
-#include <numeric>
+#include <limits>
 
 #include "fmt/format.h"
 #include "kiln/base/clock.h"
+#include "kiln/measure/statistics/robust.h"
 #include "kiln/tools/call_results.h"
 #include "kiln/tools/interrupts.h"
 #include "kiln/tools/version.h"
@@ -36,15 +38,19 @@ Result<std::unique_ptr<KilnEngine>> KilnEngine::create(const RuntimeFlags &flags
   KILN_ASSIGN_OR_RETURN(engine->session, engine->program.createSession());
   KILN_ASSIGN_OR_RETURN(vm::Function function, findFunction(*engine->session, flags.function));
   engine->callee = function;
-  engine->facts = {kVersion, double(monotonicNanoseconds() - began) / 1e9, 0};
+  engine->facts.version = kVersion;
+  engine->facts.loadNanoseconds = int64_t(monotonicNanoseconds() - began);
   return engine;
 }
 
-Status KilnEngine::bind(const std::vector<std::string> &inputs) {
+Status KilnEngine::bind(const std::vector<ModelInput> &inputs) {
   std::vector<std::string> specs;
-  for (const std::string &path : inputs)
-    specs.push_back("@" + path);
+  for (const ModelInput &input : inputs)
+    specs.push_back("@" + input.path);
   KILN_ASSIGN_OR_RETURN(arguments, readArguments(*callee, specs, program.device()));
+  // Messages name what the user wrote, and not the files that it was written into.
+  for (size_t i = 0; i < std::min(inputs.size(), arguments.files.size()); ++i)
+    arguments.files[i].flag = inputs[i].spec;
   return okStatus();
 }
 
@@ -62,9 +68,9 @@ Result<std::vector<std::string>> KilnEngine::call(const std::string &folder) {
   return paths;
 }
 
-Result<std::vector<double>> KilnEngine::time(double seconds) {
+Result<std::vector<int64_t>> KilnEngine::time(double seconds) {
   CallLimit::Scope scope(untilInterrupted());
-  std::vector<double> times;
+  std::vector<int64_t> times;
   const uint64_t began = monotonicNanoseconds();
   for (uint64_t now = began; times.size() < kLeastCalls || double(now - began) < seconds * 1e9;) {
     const uint64_t start = monotonicNanoseconds();
@@ -73,7 +79,7 @@ Result<std::vector<double>> KilnEngine::time(double seconds) {
       KILN_RETURN_IF_ERROR(explainCall(session->call(*callee, arguments.values, results), arguments));
     }
     now = monotonicNanoseconds();
-    times.push_back(double(now - start) / 1e6);
+    times.push_back(int64_t(now - start));
   }
   return times;
 }
@@ -86,15 +92,11 @@ Result<DispatchTimes> KilnEngine::timeDispatches(double seconds) {
   });
 }
 
-uint64_t KilnEngine::peakBytes() {
-  return peakBytesOf("self");
+Result<PeakMemory> KilnEngine::peakMemory() {
+  return PeakMemory{peakBytesOf("self"), program.device().allocator().statistics().deviceLocal.peak};
 }
 
 //===--- Others ---------------------------------------------------------------------------------------------------===//
-
-std::vector<std::string> knownRivals() {
-  return {"onnxruntime", "openvino", "torch", "torch-compile", "iree"};
-}
 
 static Result<nlohmann::json> ask(measure::WorkerProcess &worker, const nlohmann::json &request, double timeout) {
   const auto patience = static_cast<uint64_t>(timeout * 1e9);
@@ -117,20 +119,76 @@ static Result<nlohmann::json> ask(measure::WorkerProcess &worker, const nlohmann
   return answer;
 }
 
+static std::vector<std::string> pathsOf(const std::vector<ModelInput> &inputs) {
+  std::vector<std::string> paths;
+  for (const ModelInput &input : inputs)
+    paths.push_back(input.path);
+  return paths;
+}
+
+static int64_t nanosecondsOf(const nlohmann::json &answer, const char *seconds) {
+  const nlohmann::json &value = answer.value(seconds, nlohmann::json(0));
+  const double given = value.is_number() ? value.get<double>() : 0;
+  return given >= 0 && given < 1e9 ? int64_t(given * 1e9) : 0;
+}
+
 Result<std::unique_ptr<RivalEngine>> RivalEngine::create(const Options &options) {
   measure::WorkerOptions start;
   start.command = {options.python, options.script, options.name};
-  start.threads = options.threads;
+  start.threads = options.setting.threads;
+  start.environment = options.setting.environment;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(start));
   std::unique_ptr<RivalEngine> rival(new RivalEngine(options, std::move(worker)));
   const nlohmann::json request = {{"do", "load"},
                                   {"model", options.model},
-                                  {"inputs", options.inputs},
-                                  {"threads", options.threads},
+                                  {"inputs", pathsOf(options.inputs)},
+                                  {"threads", options.setting.threads},
+                                  {"setting", options.setting.name},
+                                  {"other_lengths", options.otherLengths},
                                   {"device", options.device}};
   KILN_ASSIGN_OR_RETURN(nlohmann::json answer, ask(*rival->worker, request, options.timeoutSeconds));
-  rival->facts = {answer.value("version", ""), answer.value("load_s", 0.0), answer.value("compile_s", 0.0)};
+  const nlohmann::json version = answer.value("version", nlohmann::json(""));
+  rival->facts = {version.is_string() ? version.get<std::string>() : "", options.setting.name, options.setting.threads,
+                  nanosecondsOf(answer, "load_s"), nanosecondsOf(answer, "compile_s")};
   return rival;
+}
+
+Result<std::unique_ptr<RivalEngine>> RivalEngine::createBest(Options options, std::span<const RivalSetting> settings,
+                                                             double seconds) {
+  options.setting = settings.front();
+  if (settings.size() == 1 || seconds == 0)
+    return create(options);
+  std::unique_ptr<RivalEngine> best;
+  double leastTime = std::numeric_limits<double>::infinity();
+  for (const RivalSetting &setting : settings) {
+    if (isInterrupted())
+      return cancelled("interrupted");
+    options.setting = setting;
+    Result<std::unique_ptr<RivalEngine>> rival = create(options);
+    if (!rival.ok() && !best)
+      return rival;
+    if (!rival.ok())
+      continue;
+    constexpr double kWarmUp = 0.25; // of the seconds
+    Result<std::vector<int64_t>> times = (*rival)->time(kWarmUp * seconds);
+    if (times.ok())
+      times = (*rival)->time(seconds);
+    if (!times.ok() && !best)
+      return std::move(times).status();
+    if (!times.ok())
+      continue;
+    (*rival)->pause();
+    const std::vector<double> taken(times->begin(), times->end());
+    if (const double time = measure::percentile(taken, 0.5); time < leastTime) {
+      leastTime = time;
+      best = *std::move(rival);
+    }
+  }
+  return best;
+}
+
+Status RivalEngine::bind(const std::vector<ModelInput> &inputs) {
+  return ask(*worker, {{"do", "bind"}, {"inputs", pathsOf(inputs)}}, timeoutSeconds).status();
 }
 
 Result<std::vector<std::string>> RivalEngine::call(const std::string &folder) {
@@ -141,28 +199,33 @@ Result<std::vector<std::string>> RivalEngine::call(const std::string &folder) {
   return paths;
 }
 
-Result<std::vector<double>> RivalEngine::time(double seconds) {
+Result<std::vector<int64_t>> RivalEngine::time(double seconds) {
   const uint64_t began = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(nlohmann::json answer,
                         ask(*worker, {{"do", "time"}, {"seconds", seconds}}, timeoutSeconds + seconds));
-  const double elapsed = double(monotonicNanoseconds() - began) / 1e6;
-  std::vector<double> times;
-  for (const nlohmann::json &value : answer["ms"])
-    if (value.is_number())
-      times.push_back(value.get<double>());
+  const auto elapsed = double(monotonicNanoseconds() - began);
+  std::vector<int64_t> times;
+  double told = 0;
+  for (const nlohmann::json &value : answer["ns"])
+    if (value.is_number_unsigned()) {
+      times.push_back(int64_t(std::min<uint64_t>(value.get<uint64_t>(), std::numeric_limits<int64_t>::max())));
+      told += double(times.back());
+    }
   if (times.size() < kLeastCalls)
     return dataLoss("measured {} calls", times.size());
   // It was asked for calls that fill the time, and they cannot have taken longer than the answer.
-  const double told = std::accumulate(times.begin(), times.end(), 0.0);
   constexpr double kLeastOfAsked = 0.5;
-  if (!(told >= kLeastOfAsked * seconds * 1e3) || told > elapsed)
-    return dataLoss("says that its calls took {:.3g} ms, where {:.3g} ms were asked for and {:.3g} ms went by", told,
-                    seconds * 1e3, elapsed);
+  if (!(told >= kLeastOfAsked * seconds * 1e9) || told > elapsed)
+    return dataLoss("says that its calls took {:.3g} ms, where {:.3g} ms were asked for and {:.3g} ms went by",
+                    told / 1e6, seconds * 1e3, elapsed / 1e6);
   return times;
 }
 
-uint64_t RivalEngine::peakBytes() {
-  return worker->alive() ? peakBytesOf(std::to_string(worker->pid())) : worker->peakMemoryBytes();
+Result<PeakMemory> RivalEngine::peakMemory() {
+  KILN_ASSIGN_OR_RETURN(nlohmann::json answer, ask(*worker, {{"do", "memory"}}, timeoutSeconds));
+  const nlohmann::json device = answer.value("device_bytes", nlohmann::json(0));
+  return PeakMemory{peakBytesOf(std::to_string(worker->pid())),
+                    device.is_number_unsigned() ? device.get<uint64_t>() : 0};
 }
 
 } // namespace kiln

@@ -2,13 +2,18 @@
 #ifndef KILN_TOOLS_BENCH_MODEL_MODEL_ENGINE_H
 #define KILN_TOOLS_BENCH_MODEL_MODEL_ENGINE_H
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/tools/bench_model/dispatch_times.h"
+#include "kiln/tools/bench_model/model_inputs.h"
+#include "kiln/tools/bench_model/rival_settings.h"
 #include "kiln/tools/call_arguments.h"
 #include "kiln/tools/runtime_flags.h"
 
@@ -16,30 +21,32 @@ namespace kiln {
 
 struct EngineFacts {
   std::string version;
-  double loadSeconds = 0, compileSeconds = 0;
+  std::string setting; // the one of several that was taken; empty where there is one
+  uint32_t threads = 1;
+  int64_t loadNanoseconds = 0, compileNanoseconds = 0;
+};
+
+struct PeakMemory {
+  uint64_t host = 0;   // bytes that the process held; 0 where that is not known
+  uint64_t device = 0; // bytes of the device's own memory; 0 where it has none
 };
 
 class ModelEngine {
 public:
   virtual ~ModelEngine() = default;
-  const std::string &name() const { return engineName; }
 
+  // Takes other inputs from now on.
+  virtual Status bind(const std::vector<ModelInput> &inputs) = 0;
   // Calls once, and gives the outputs as .npy files in the folder.
   virtual Result<std::vector<std::string>> call(const std::string &folder) = 0;
-  // Calls one after the other for so long, and gives the milliseconds of each.
-  virtual Result<std::vector<double>> time(double seconds) = 0;
+  // Calls one after the other for so long, at least three times, and gives the nanoseconds of each.
+  virtual Result<std::vector<int64_t>> time(double seconds) = 0;
   // Stands still until it is asked again.
   virtual void pause() {}
-  // The most bytes that its process held; 0 where that is not known.
-  virtual uint64_t peakBytes() = 0;
+  // The most since it was started.
+  virtual Result<PeakMemory> peakMemory() = 0;
 
   EngineFacts facts;
-
-protected:
-  explicit ModelEngine(std::string name) : engineName(std::move(name)) {}
-
-private:
-  std::string engineName;
 };
 
 // A module of Kiln's.
@@ -47,15 +54,15 @@ class KilnEngine final : public ModelEngine {
 public:
   static Result<std::unique_ptr<KilnEngine>> create(const RuntimeFlags &flags, Ref<vm::Module> compiled);
   const vm::Function &function() const { return *callee; }
-  Status bind(const std::vector<std::string> &inputs);
 
+  Status bind(const std::vector<ModelInput> &inputs) override;
   Result<std::vector<std::string>> call(const std::string &folder) override;
-  Result<std::vector<double>> time(double seconds) override;
-  uint64_t peakBytes() override;
+  Result<std::vector<int64_t>> time(double seconds) override;
+  Result<PeakMemory> peakMemory() override;
   Result<DispatchTimes> timeDispatches(double seconds);
 
 private:
-  explicit KilnEngine(Program program) : ModelEngine("kiln"), program(std::move(program)) {}
+  explicit KilnEngine(Program program) : program(std::move(program)) {}
 
   Program program;
   std::unique_ptr<vm::Session> session;
@@ -68,27 +75,30 @@ class RivalEngine final : public ModelEngine {
 public:
   struct Options {
     std::string name, python, script, model, device = "cpu"; // or "cuda"
-    std::vector<std::string> inputs;
-    uint32_t threads = 1;
+    std::vector<ModelInput> inputs;
+    bool otherLengths = false; // it will be bound to inputs of other shapes
+    RivalSetting setting;
     double timeoutSeconds = 600; // for each answer
   };
   static Result<std::unique_ptr<RivalEngine>> create(const Options &options);
+  // With each of the settings in turn, which are at least one: the one whose calls took least is kept. Each is tried
+  // for so many seconds. An error where the first does not load; others that do not are passed over.
+  static Result<std::unique_ptr<RivalEngine>> createBest(Options options, std::span<const RivalSetting> settings,
+                                                         double seconds);
 
+  Status bind(const std::vector<ModelInput> &inputs) override;
   Result<std::vector<std::string>> call(const std::string &folder) override;
-  Result<std::vector<double>> time(double seconds) override;
+  Result<std::vector<int64_t>> time(double seconds) override;
   void pause() override { worker->pause(); }
-  uint64_t peakBytes() override;
+  Result<PeakMemory> peakMemory() override;
 
 private:
   RivalEngine(const Options &options, std::unique_ptr<measure::WorkerProcess> worker)
-      : ModelEngine(options.name), timeoutSeconds(options.timeoutSeconds), worker(std::move(worker)) {}
+      : timeoutSeconds(options.timeoutSeconds), worker(std::move(worker)) {}
 
   double timeoutSeconds;
   std::unique_ptr<measure::WorkerProcess> worker;
 };
-
-// The runtimes that there are rivals for.
-std::vector<std::string> knownRivals();
 
 } // namespace kiln
 

@@ -2,157 +2,204 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "fmt/format.h"
 #include "kiln/base/wrap_text.h"
-#include "nlohmann/json.hpp"
+#include "kiln/measure/statistics/robust.h"
+#include "kiln/report/formats/json_value.h"
+#include "kiln/report/formats/text.h"
+#include "kiln/tools/bench_model/model_columns.h"
 
 namespace kiln {
 
 namespace {
 
-std::string megabytes(uint64_t bytes) {
-  return bytes == 0 ? "-" : fmt::format("{:.0f}", double(bytes) / 1e6);
+constexpr size_t kNameWidth = 22, kWidth = 80;
+
+Estimated estimated(const std::vector<double> &rounds, measure::StudentTable &table) {
+  const measure::Location location = measure::locate(rounds);
+  return {location.value, location.reach(table)};
 }
 
-// So many digits that three of them count.
-std::string milliseconds(double value) {
-  return fmt::format("{:.{}f}", value, value < 10 ? 3 : value < 100 ? 2 : 1);
+double medianOf(const ModelRound &round) {
+  const std::vector<double> calls(round.calls.begin(), round.calls.end());
+  return measure::percentile(calls, 0.5) / 1e6;
 }
 
-// A field of a CSV file.
-std::string quoted(const std::string &text) {
-  if (text.find_first_of(",\"\n") == std::string::npos)
-    return text;
-  std::string result = "\"";
-  for (char c : text)
-    result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
+ModelRow rowOf(const EngineMeasurement &engine, const EngineMeasurement &kiln, bool isWrong) {
+  ModelRow row;
+  row.engine = &engine;
+  row.isWrong = isWrong;
+  row.isMeasured = engine.failure.empty() && !engine.rounds.empty();
+  if (!row.isMeasured)
+    return row;
+  measure::StudentTable table(0.05);
+  std::vector<double> rounds, ratios, calls;
+  for (const ModelRound &round : engine.rounds) {
+    rounds.push_back(medianOf(round));
+    for (int64_t call : round.calls)
+      calls.push_back(double(call) / 1e6);
+    const auto same = std::ranges::find(kiln.rounds, round.index, &ModelRound::index);
+    if (same != kiln.rounds.end())
+      ratios.push_back(rounds.back() / medianOf(*same));
+  }
+  row.milliseconds = estimated(rounds, table);
+  row.ratio = estimated(ratios, table);
+  row.calls = calls.size();
+  row.fastest = measure::percentile(calls, 0.05);
+  row.slowest = measure::percentile(calls, 0.95);
+  return row;
 }
 
-std::string dialectOf(const std::string &model) {
-  const size_t dot = model.rfind('.');
-  return dot == std::string::npos ? "" : model.substr(dot + 1);
+size_t roundsOf(const ModelMeasurement &measured) {
+  return measured.engines.empty() ? 0 : measured.engines.front().rounds.size();
+}
+
+// A row of a table, or why there is none, beside its name.
+std::string lineOf(const std::string &label, const ModelReport &report, const ModelRow &row,
+                   std::span<const ModelColumn *const> columns) {
+  if (!row.isMeasured)
+    return hangingText(label, plainText(row.engine->failure), kWidth, displayWidth(label)) + "\n";
+  std::string line = label;
+  for (const ModelColumn *column : columns) {
+    const std::string cell = report::displayText(valueOf(*column, report, row), column->unit);
+    line += report::padText(" " + (cell.empty() ? "-" : cell), size_t(column->width), true);
+  }
+  return line + "\n";
+}
+
+std::string headerLine(std::string label, const ModelReport &report, std::span<const ModelColumn *const> columns) {
+  for (const ModelColumn *column : columns)
+    label += report::padText(headerOf(*column, report), size_t(column->width), true);
+  return label + "\n";
 }
 
 } // namespace
 
+std::string ModelRow::title() const {
+  return engine->version.empty() ? engine->engine : fmt::format("{} {}", engine->engine, engine->version);
+}
+
+ModelReport::ModelReport(ModelMeasurement taken) : measured(std::move(taken)) {
+  for (const EngineMeasurement &engine : measured.engines)
+    rows.push_back(rowOf(engine, measured.engines.front(), measured.differs(engine)));
+}
+
+bool ModelReport::agrees() const {
+  return std::ranges::none_of(rows, &ModelRow::isWrong);
+}
+
+std::string ModelReport::conditions() const {
+  return fmt::format("{}, {} {}, {} rounds by turns", measured.device, measured.threads,
+                     measured.threads == 1 ? "thread" : "threads", roundsOf(measured));
+}
+
 std::string ModelReport::table() const {
-  std::string text = fmt::format("{}: {}\n{}, {} {}, {} rounds by turns\n\n", model, inputs, device, threads,
-                                 threads == 1 ? "thread" : "threads", rounds);
-  text += fmt::format("{:<22}{:>9}{:>8}{:>9}{:>7}{:>8}{:>9}{:>7}\n", "runtime", "ms", "+-", "calls/s", "ratio",
-                      "load s", "comp. s", "MB");
-  for (const ModelRow &row : rows) {
-    const std::string name = row.version.empty() ? row.engine : fmt::format("{} {}", row.engine, row.version);
-    if (!row.failure.empty()) {
-      constexpr size_t kIndent = 22, kWidth = 80;
-      text += hangingText(fmt::format("{:<22}", name), row.failure, kWidth, kIndent) + "\n";
-      continue;
+  const std::vector<const ModelColumn *> columns = columnsForReaders({this, 1});
+  std::string text = plainText(fmt::format("{}: {}\n{}\n\n", measured.model, measured.inputs, conditions()));
+  text += headerLine(fmt::format("{:<{}}", "runtime", kNameWidth), *this, columns);
+  for (const ModelRow &row : rows)
+    text += lineOf(report::padText(plainLine(row.title()), kNameWidth, false), *this, row, columns);
+  text += "\n";
+  for (const std::string &note : notesOf({this, 1}))
+    text += hangingText("", plainText(note), kWidth, 2) + "\n";
+  if (measured.dispatches)
+    text += "\n" + measured.dispatches->table();
+  return text;
+}
+
+// The largest difference of an engine's outputs, in any of the reports; one that is no number is larger than all.
+static std::string differenceNote(std::span<const ModelReport> reports, size_t engine) {
+  std::optional<double> worst;
+  bool isWrong = false;
+  for (const ModelReport &report : reports)
+    if (const std::optional<double> &difference = report.rows[engine].engine->difference) {
+      worst = worst && (std::isnan(*worst) || *worst > *difference) ? worst : difference;
+      isWrong |= report.rows[engine].isWrong;
     }
-    text +=
-        fmt::format("{:<22}{:>9}{:>7.1f}%{:>9.1f}{:>7.2f}{:>8.2f}{:>9.1f}{:>7}\n", name, milliseconds(row.milliseconds),
-                    50 * (row.high - row.low) / row.milliseconds, 1e3 / row.milliseconds, row.ratio, row.loadSeconds,
-                    row.compileSeconds, megabytes(row.peakBytes));
-  }
-  text += "\nratio: a runtime's time over Kiln's; above 1 Kiln is faster.\n";
-  for (const ModelRow &row : rows)
-    if (row.failure.empty() && row.engine != "kiln")
-      text += fmt::format("  {}: {:.2f} to {:.2f}\n", row.engine, row.ratioLow, row.ratioHigh);
-  if (tokens > 0)
-    for (const ModelRow &row : rows)
-      if (row.failure.empty())
-        text += fmt::format("  {}: {:.1f} tokens/s\n", row.engine, tokens * 1e3 / row.milliseconds);
-  if (reference.empty())
-    text += "Nobody else's outputs were there to compare with.\n";
-  for (const ModelRow &row : rows)
-    if (row.difference)
-      text += fmt::format("{}'s outputs differ from {}'s by {:.2g} of the largest{}\n", row.engine, reference,
-                          *row.difference,
-                          differs(row) ? fmt::format(", and may by {:.2g}: WRONG", tolerance) : std::string());
-  if (dispatches)
-    text += "\n" + dispatches->table();
+  if (!worst)
+    return {};
+  const ModelMeasurement &measured = reports.front().measured;
+  return fmt::format("{}'s outputs differ from {}'s by {:.2g} of the largest{}", measured.engines[engine].engine,
+                     measured.reference, *worst,
+                     isWrong ? fmt::format(", and may by {:.2g}: WRONG", measured.tolerance) : "");
+}
+
+std::vector<std::string> notesOf(std::span<const ModelReport> reports) {
+  std::vector<std::string> notes;
+  if (reports.empty())
+    return notes;
+  notes.emplace_back("ratio: a runtime's time over Kiln's; above 1 Kiln is faster.");
+  const ModelReport &first = reports.front();
+  for (const ModelReport &report : reports)
+    if (const ModelMeasurement &measured = report.measured; measured.items > 0)
+      notes.push_back(fmt::format("{}{}: {} a call{}{}",
+                                  measured.length ? fmt::format("length {}, ", measured.length) : "", measured.itemName,
+                                  measured.items, measured.itemsBecause.empty() ? "" : ", ", measured.itemsBecause));
+  for (const ModelRow &row : first.rows)
+    if (reports.size() == 1 && row.isMeasured && row.engine->engine != "kiln")
+      notes.push_back(fmt::format("{}: ratio {:.2f} to {:.2f}", row.engine->engine, row.ratio.low(), row.ratio.high()));
+  for (const ModelRow &row : first.rows)
+    if (const std::string &setting = row.engine->setting; !setting.empty())
+      notes.push_back(fmt::format("{}: {} threads, {}", row.engine->engine, row.engine->threads, setting));
+  if (first.measured.reference.empty())
+    notes.emplace_back("Nobody else's outputs were there to compare with.");
+  for (size_t i = 0; i < first.rows.size(); ++i)
+    if (std::string note = differenceNote(reports, i); !note.empty())
+      notes.push_back(std::move(note));
+  return notes;
+}
+
+std::string lengthsTable(std::span<const ModelReport> reports) {
+  if (reports.empty())
+    return {};
+  const ModelReport &first = reports.front();
+  const std::vector<const ModelColumn *> columns = columnsForReaders(reports);
+  constexpr size_t kLengthWidth = 8;
+  std::string text = plainText(fmt::format("{}, by length\n{}\n\n", first.measured.model, first.conditions()));
+  text += headerLine(fmt::format("{:>{}}  {:<{}}", "length", kLengthWidth - 2, "runtime", kNameWidth), first, columns);
+  for (const ModelReport &report : reports)
+    for (const ModelRow &row : report.rows)
+      text += lineOf(fmt::format("{:>{}}  {}", report.measured.length, kLengthWidth - 2,
+                                 report::padText(plainLine(row.title()), kNameWidth, false)),
+                     report, row, columns);
+  text += "\n";
+  for (const std::string &note : notesOf(reports))
+    text += hangingText("", plainText(note), kWidth, 2) + "\n";
+  for (const ModelReport &report : reports)
+    if (report.measured.dispatches)
+      text += fmt::format("\nlength {}: ", report.measured.length) + report.measured.dispatches->table();
   return text;
 }
 
 std::string ModelReport::csv(bool withHeader) const {
   std::string text;
+  const auto line = [&](auto cellOf) {
+    std::string cells;
+    for (const ModelColumn &column : modelColumns())
+      if (*column.csv)
+        cells += (cells.empty() ? "" : ",") + report::quotedCsv(cellOf(column));
+    text += cells + "\n";
+  };
   if (withHeader)
-    text = "model,batch_size,engine,dialect,device,shape_type,data_type,iter/sec,ms/iter,vs. PyTorch,iterations,"
-           "param_count,tags,notes,datetime,host_memory_mb,device_memory_mb,measured_host_memory_mb,"
-           "measured_device_memory_mb,vs. Kiln,load_s,compile_s,p5_ms,p95_ms,differs_by,version,threads\n";
-  const auto torch = std::ranges::find(rows, "torch", &ModelRow::engine);
-  for (const ModelRow &row : rows) {
-    const bool isMeasured = row.failure.empty();
-    const auto number = [&](double value) { return isMeasured ? fmt::format("{:.6g}", value) : std::string(); };
-    const bool hasTorch = isMeasured && torch != rows.end() && torch->failure.empty();
-    const std::vector<std::string> fields = {model,
-                                             std::to_string(batch),
-                                             row.engine,
-                                             dialectOf(model),
-                                             device,
-                                             isDynamic ? "dynamic" : "static",
-                                             types,
-                                             number(1e3 / row.milliseconds),
-                                             number(row.milliseconds),
-                                             hasTorch ? number(torch->milliseconds / row.milliseconds) : "N/A",
-                                             std::to_string(row.calls),
-                                             "",
-                                             "",
-                                             row.failure,
-                                             time,
-                                             "",
-                                             "",
-                                             isMeasured ? megabytes(row.peakBytes) : "",
-                                             "",
-                                             number(row.ratio),
-                                             number(row.loadSeconds),
-                                             number(row.compileSeconds),
-                                             number(row.fastest),
-                                             number(row.slowest),
-                                             row.difference ? fmt::format("{:.3g}", *row.difference) : "",
-                                             row.version,
-                                             std::to_string(threads)};
-    for (size_t i = 0; i < fields.size(); ++i)
-      text += (i ? "," : "") + quoted(fields[i]);
-    text += "\n";
-  }
+    line([](const ModelColumn &column) { return std::string(column.csv); });
+  for (const ModelRow &row : rows)
+    line([&](const ModelColumn &column) { return report::rawText(valueOf(column, *this, row)); });
   return text;
 }
 
 std::string ModelReport::json() const {
   std::string text;
   for (const ModelRow &row : rows) {
-    nlohmann::ordered_json line = {{"model", model},     {"inputs", inputs},      {"device", device},
-                                   {"threads", threads}, {"runtime", row.engine}, {"version", row.version}};
-    if (!row.failure.empty()) {
-      line["failure"] = row.failure;
-    } else {
-      line["ms"] = row.milliseconds;
-      line["ms_interval"] = {row.low, row.high};
-      line["ms_p5"] = row.fastest;
-      line["ms_p95"] = row.slowest;
-      line["calls"] = row.calls;
-      line["ratio"] = row.ratio;
-      line["ratio_interval"] = {row.ratioLow, row.ratioHigh};
-      line["load_s"] = row.loadSeconds;
-      line["compile_s"] = row.compileSeconds;
-      line["peak_bytes"] = row.peakBytes;
-      if (tokens > 0)
-        line["tokens_per_second"] = tokens * 1e3 / row.milliseconds;
-      if (row.difference) {
-        if (std::isfinite(*row.difference))
-          line["differs_by"] = *row.difference;
-        else // which JSON has no number for
-          line["differs_by"] = std::isnan(*row.difference) ? "nan" : "inf";
-        line["differs_from"] = reference;
-        line["agrees"] = !differs(row);
-      }
-    }
-    line["time"] = time;
-    text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    report::Json line = report::Json::object();
+    for (const ModelColumn &column : modelColumns())
+      if (report::Json value = report::jsonOf(valueOf(column, *this, row)); *column.json && !value.is_null())
+        line[column.json] = std::move(value);
+    text += report::dumpJson(line) + "\n";
   }
-  if (dispatches)
-    text += dispatches->json(model);
+  if (measured.dispatches)
+    text += measured.dispatches->json(measured.model);
   return text;
 }
 

@@ -1,50 +1,61 @@
 // What was found out about a model and the runtimes that ran it: as a table, as CSV with the columns of SHARK's runner,
-// and as lines of JSON.
+// and as lines of JSON. All of it follows from a measurement's samples.
 #ifndef KILN_TOOLS_BENCH_MODEL_MODEL_REPORT_H
 #define KILN_TOOLS_BENCH_MODEL_MODEL_REPORT_H
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "kiln/tools/bench_model/dispatch_times.h"
+#include "kiln/tools/bench_model/model_measurement.h"
 
 namespace kiln {
 
+// Half of an interval at 95 %, which is as far to both sides.
+struct Estimated {
+  double value = 0, reach = 0;
+  double low() const { return value - reach; }
+  double high() const { return value + reach; }
+};
+
 struct ModelRow {
-  std::string engine, version;
-  std::string failure;                           // why there are no numbers; empty where there are
-  double milliseconds = 0, low = 0, high = 0;    // of a call: the rounds' location, and its interval
-  double ratio = 0, ratioLow = 0, ratioHigh = 0; // this engine's time over Kiln's, round by round
-  double fastest = 0, slowest = 0;               // the 5th and the 95th of a hundred calls
+  const EngineMeasurement *engine = nullptr;
+  bool isMeasured = false;         // else the engine says why not
+  Estimated milliseconds;          // of a call: the rounds' location
+  Estimated ratio;                 // this engine's time over Kiln's, in the rounds that both ran
+  double fastest = 0, slowest = 0; // the 5th and the 95th of a hundred calls, in milliseconds
   uint64_t calls = 0;
-  double loadSeconds = 0, compileSeconds = 0;
-  uint64_t peakBytes = 0;
-  std::optional<double> difference; // from the first rival's outputs, of the largest of them
+  bool isWrong = false; // its outputs differ by more than they may
+
+  std::string title() const; // "onnxruntime 1.32"
 };
 
 struct ModelReport {
-  std::string model, device, inputs; // "1x3x224x224xf32, ..."
-  std::string types;                 // of the inputs: "i64+f32"
-  bool isDynamic = false;            // the call decides extents
-  uint32_t threads = 0;
-  uint32_t rounds = 0;
-  uint64_t batch = 1;
-  double tokens = 0;     // of a call, 0: not asked for
-  std::string reference; // whose outputs the others' are compared with; empty: nobody's
-  double tolerance = 0;
-  std::string time; // now, as ISO 8601
-  std::vector<ModelRow> rows;
-  std::optional<DispatchTimes> dispatches; // of Kiln, where they were asked for
+  ModelMeasurement measured;
+  std::vector<ModelRow> rows; // they point into `measured`
 
-  // Whether an engine's outputs differ by more than the tolerance.
-  bool differs(const ModelRow &row) const { return row.difference && !(*row.difference <= tolerance); }
+  explicit ModelReport(ModelMeasurement measured);
+  ModelReport(ModelReport &&) = default;
+  ModelReport &operator=(ModelReport &&) = default;
+  ModelReport(const ModelReport &) = delete;
+  ModelReport &operator=(const ModelReport &) = delete;
+
+  // Whether all outputs that were compared are as near as they have to be.
+  bool agrees() const;
+  // "1x128xi64, 1x128xi64; local-task, 2 threads, 9 rounds by turns"
+  std::string conditions() const;
 
   std::string table() const;
   std::string csv(bool withHeader) const;
   std::string json() const;
 };
+
+// What a reader has to know beside the table of these reports, which are of one model, a sentence each.
+std::vector<std::string> notesOf(std::span<const ModelReport> reports);
+
+// Of one model with several lengths: a row for each length and runtime.
+std::string lengthsTable(std::span<const ModelReport> reports);
 
 } // namespace kiln
 
