@@ -50,8 +50,9 @@ static Value interval(const Row &row) {
   return Number{relativeError(*row.estimate) * 100, -1};
 }
 
+// Of bytes that are not known there is none.
 static Value bandwidth(const Row &row) {
-  if (!row.estimate || row.estimate->median <= 0)
+  if (!row.estimate || row.estimate->median <= 0 || row.problem->bytes <= 0)
     return {};
   double value = row.problem->bytes / row.estimate->median;
   return Number{value, value * relativeError(*row.estimate)};
