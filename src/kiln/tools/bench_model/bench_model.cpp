@@ -1,6 +1,7 @@
 // kiln-bench-model: times a model on Kiln and on other runtimes, by turns, and compares what they compute.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "kiln/base/wrap_text.h"
 #include "kiln/tools/bench_model/bench_model_flags.h"
 #include "kiln/tools/bench_model/model_comparison.h"
+#include "kiln/tools/bench_model/model_page.h"
 #include "kiln/tools/bench_model/model_report.h"
 #include "kiln/tools/bench_model/model_run.h"
 #include "kiln/tools/bench_model/model_store.h"
@@ -21,11 +23,6 @@ using namespace kiln;
 
 namespace {
 
-// "bert.onnx with lengths 64 and 128" is two measurements of one model.
-bool isOfSameModel(const ModelMeasurement &a, const ModelMeasurement &b) {
-  return a.length != 0 && b.length != 0 && a.model == b.model && a.hash == b.hash;
-}
-
 std::string namesOf(std::span<const ModelMeasurement> measurements) {
   std::vector<std::string> names;
   for (const ModelMeasurement &measured : measurements)
@@ -37,43 +34,61 @@ std::string tableOf(std::span<const ModelReport> reports) {
   return reports.size() == 1 && reports.front().measured.length == 0 ? reports.front().table() : lengthsTable(reports);
 }
 
-// The reports of one model, which are several where it has lengths.
-Status writeModel(const BenchModelFlags &flags, std::span<const ModelReport> reports, bool isFirst) {
-  std::string text;
-  const bool exists = !flags.output.empty() && std::filesystem::exists(flags.output);
-  bool withHeader = flags.output.empty() ? isFirst : !exists;
-  for (const ModelReport &report : reports) {
-    if (flags.format == "csv")
-      text += report.csv(std::exchange(withHeader, false));
-    else if (flags.format == "json")
-      text += report.json();
-  }
-  const std::string table = (isFirst ? "" : "\n") + tableOf(reports);
-  if (flags.output.empty()) {
-    print(flags.format == "table" ? table : text);
+// Writes reports as they come, those of one model together; a page is written at the end.
+class ReportWriter {
+public:
+  explicit ReportWriter(const BenchModelFlags &flags) : flags(flags) {}
+
+  Status add(std::vector<ModelReport> reports) {
+    if (reports.empty())
+      return okStatus();
+    const bool isFirst = std::exchange(hasNone, false), isPage = flags.format == "html";
+    if (!isPage || !flags.output.empty())
+      KILN_RETURN_IF_ERROR(write(reports, isFirst));
+    if (isPage)
+      std::ranges::move(reports, std::back_inserter(page));
     return okStatus();
   }
-  KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(flags.output, OutputFile::Mode::Append));
-  KILN_RETURN_IF_ERROR(file.write(flags.format == "table" ? table : text));
-  KILN_RETURN_IF_ERROR(file.commit());
-  print(table);
-  return okStatus();
-}
 
-// Reports of a run, those of one model after the other.
-Result<bool> writeAll(const BenchModelFlags &flags, std::vector<ModelMeasurement> measurements) {
-  bool agree = true, isFirst = true;
-  for (size_t begin = 0; begin < measurements.size(); isFirst = false) {
-    std::vector<ModelReport> reports;
-    size_t end = begin;
-    for (; end < measurements.size() && (end == begin || isOfSameModel(measurements[end], reports.back().measured));
-         ++end)
-      agree &= reports.emplace_back(std::move(measurements[end])).agrees();
-    KILN_RETURN_IF_ERROR(writeModel(flags, reports, isFirst));
-    begin = end;
+  Status finish(const ModelRun &run) {
+    if (page.empty())
+      return okStatus();
+    if (flags.output.empty()) {
+      print(modelPage(run, page));
+      return okStatus();
+    }
+    return writeFile(flags.output, modelPage(run, page));
   }
-  return agree;
-}
+
+private:
+  Status write(std::span<const ModelReport> reports, bool isFirst) {
+    std::string text;
+    const bool exists = !flags.output.empty() && std::filesystem::exists(flags.output);
+    bool withHeader = flags.output.empty() ? isFirst : !exists;
+    for (const ModelReport &report : reports) {
+      if (flags.format == "csv")
+        text += report.csv(std::exchange(withHeader, false));
+      else if (flags.format == "json")
+        text += report.json();
+    }
+    const std::string table = (isFirst ? "" : "\n") + tableOf(reports);
+    if (flags.output.empty()) {
+      print(flags.format == "table" ? table : text);
+      return okStatus();
+    }
+    if (flags.format != "html") {
+      KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(flags.output, OutputFile::Mode::Append));
+      KILN_RETURN_IF_ERROR(file.write(flags.format == "table" ? table : text));
+      KILN_RETURN_IF_ERROR(file.commit());
+    }
+    print(table);
+    return okStatus();
+  }
+
+  const BenchModelFlags &flags;
+  bool hasNone = true;
+  std::vector<ModelReport> page;
+};
 
 Result<bool> printStored(const BenchModelFlags &flags) {
   KILN_ASSIGN_OR_RETURN(StoredModels stored, readModels(flags.fromStore, flags.storedRun));
@@ -83,7 +98,16 @@ Result<bool> printStored(const BenchModelFlags &flags) {
       wanted.push_back(std::move(measured));
   if (wanted.empty())
     return notFound("the run has no '{}'; it has {}", fmt::join(flags.models, "', '"), namesOf(stored.measurements));
-  return writeAll(flags, std::move(wanted));
+  ReportWriter writer(flags);
+  bool agree = true;
+  for (size_t begin = 0, end = 0; begin < wanted.size(); begin = end) {
+    std::vector<ModelReport> reports;
+    for (; end < wanted.size() && (end == begin || wanted[end].isSameModel(reports.back().measured)); ++end)
+      agree &= reports.emplace_back(std::move(wanted[end])).agrees();
+    KILN_RETURN_IF_ERROR(writer.add(std::move(reports)));
+  }
+  KILN_RETURN_IF_ERROR(writer.finish(stored.run));
+  return agree;
 }
 
 // Measures what the run of a store does not have yet, and stores it.
@@ -94,42 +118,49 @@ public:
 
   Result<bool> run() {
     KILN_RETURN_IF_ERROR(begin());
-    KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> lengths, parseLengths(flags.lengths));
-    if (lengths.empty())
-      lengths = {0};
-    bool agree = true;
-    for (size_t i = 0; i < flags.models.size(); ++i) {
-      ModelComparison comparison(flags, flags.models[i]);
-      std::vector<ModelReport> reports;
-      Status status;
-      for (size_t at = 0; at < lengths.size() && status.ok(); ++at) {
-        Result<ModelMeasurement> measured = measure(comparison, flags.models[i], lengths[at], status);
-        if (!measured.ok() && reports.empty())
-          return std::move(measured).status();
-        if (!measured.ok())
-          status = std::move(measured).status();
-        else
-          agree &= reports.emplace_back(*std::move(measured)).agrees();
-      }
-      // What was measured is told also where it could not be stored, or where another length failed.
-      KILN_RETURN_IF_ERROR(writeModel(flags, reports, i == 0));
-      KILN_RETURN_IF_ERROR(std::move(status));
-    }
-    if (store)
+    ReportWriter writer(flags);
+    Result<bool> agree = measureAll(writer);
+    // What was measured before an error is told, too.
+    KILN_RETURN_IF_ERROR(writer.finish(described));
+    if (agree.ok() && store)
       KILN_RETURN_IF_ERROR(store->end());
     return agree;
   }
 
 private:
+  Result<bool> measureAll(ReportWriter &writer) {
+    KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> lengths, parseLengths(flags.lengths));
+    if (lengths.empty())
+      lengths = {0};
+    bool agree = true;
+    for (const std::string &model : flags.models) {
+      ModelComparison comparison(flags, model);
+      std::vector<ModelReport> reports;
+      Status status;
+      for (size_t i = 0; i < lengths.size() && status.ok(); ++i) {
+        Result<ModelMeasurement> measured = measure(comparison, model, lengths[i], status);
+        if (!measured.ok())
+          status = std::move(measured).status();
+        else
+          agree &= reports.emplace_back(*std::move(measured)).agrees();
+      }
+      KILN_RETURN_IF_ERROR(writer.add(std::move(reports)));
+      KILN_RETURN_IF_ERROR(std::move(status));
+    }
+    return agree;
+  }
+
   Status begin() {
-    if (flags.store.empty())
+    if (flags.store.empty() && flags.format != "html")
       return okStatus();
     for (const std::string &model : flags.models) {
       KILN_ASSIGN_OR_RETURN(hashes[model], hashOfFile(model));
     }
+    described = describeRun(flags, commandLine, hashes);
+    if (flags.store.empty())
+      return okStatus();
     KILN_ASSIGN_OR_RETURN(ModelStore opened, ModelStore::open(flags.store, flags.allowNetworkStore));
     store.emplace(std::move(opened));
-    described = describeRun(flags, commandLine, hashes);
     KILN_ASSIGN_OR_RETURN(known, store->begin(described, !flags.fresh));
     if (!known.empty())
       fmt::print(stderr, "kiln-bench-model: goes on with run {}, which has {}; --fresh measures all again\n",
@@ -140,7 +171,7 @@ private:
   // What could not be stored is measured all the same: `stored` says so.
   Result<ModelMeasurement> measure(ModelComparison &comparison, const std::string &model, uint64_t length,
                                    Status &stored) {
-    const std::string hash = store ? hashes.at(model) : "";
+    const std::string hash = hashes.contains(model) ? hashes.at(model) : "";
     for (const ModelMeasurement &measured : known)
       if (measured.hash == hash && measured.length == length)
         return measured;
@@ -153,7 +184,7 @@ private:
 
   const BenchModelFlags &flags;
   std::string commandLine;
-  std::map<std::string, std::string> hashes; // of the models' files, where they are stored
+  std::map<std::string, std::string> hashes; // of the models' files, where they are stored or told
   std::optional<ModelStore> store;
   ModelRun described;
   std::vector<ModelMeasurement> known; // measured before the run was interrupted

@@ -157,21 +157,32 @@ double DispatchTimes::sum() const {
   return total;
 }
 
+std::array<std::string, DispatchTimes::kCells> DispatchTimes::cellsOf(const DispatchTime &row) const {
+  const double total = sum();
+  return {fmt::format("{:.3f}", row.milliseconds),
+          fmt::format("{:.1f}%", total > 0 ? 100 * row.milliseconds / total : 0),
+          std::to_string(row.launches),
+          rate(row.operations, row.milliseconds),
+          rate(row.bytes, row.milliseconds),
+          row.ofRoof ? fmt::format("{:.0f}%", 100 * *row.ofRoof) : "-"};
+}
+
 std::string DispatchTimes::table() const {
-  constexpr size_t kWidth = 80, kIndent = 49;
+  constexpr size_t kWidth = 80, kNodesIndent = 18;
+  constexpr size_t kWidths[kCells] = {9, 8, 7, 9, 8, 6};
   const double total = sum();
   std::string text = fmt::format("kiln by dispatch, {} calls, {:.3f} ms each while dispatches were timed\n\n", calls,
                                  callMilliseconds);
-  text += fmt::format("{:>9}{:>8}{:>7}{:>9}{:>8}{:>6}  {}\n", "ms", "share", "times", "Gop/s", "GB/s", "roof",
-                      "dispatch, and what it computes");
+  for (size_t i = 0; i < kCells; ++i)
+    text += fmt::format("{:>{}}", kHeaders[i], kWidths[i]);
+  text += "  dispatch, and what it computes\n";
   for (const DispatchTime &row : rows) {
-    const std::string label = fmt::format("{:>9.3f}{:>7.1f}%{:>7}{:>9}{:>8}{:>6}  ", row.milliseconds,
-                                          total > 0 ? 100 * row.milliseconds / total : 0, row.launches,
-                                          rate(row.operations, row.milliseconds), rate(row.bytes, row.milliseconds),
-                                          row.ofRoof ? fmt::format("{:.0f}%", 100 * *row.ofRoof) : "-");
-    text += label + row.name + "\n";
+    const std::array<std::string, kCells> cells = cellsOf(row);
+    for (size_t i = 0; i < kCells; ++i)
+      text += fmt::format("{:>{}}", cells[i], kWidths[i]);
+    text += "  " + row.name + "\n";
     if (!row.nodes.empty())
-      text += std::string(kIndent - 31, ' ') + listed(row.nodes, kWidth - (kIndent - 31)) + "\n";
+      text += std::string(kNodesIndent, ' ') + listed(row.nodes, kWidth - kNodesIndent) + "\n";
   }
   text +=
       fmt::format("{:>9.3f}  in dispatches, and {:.3f} beside them\n", total, std::max(0.0, callMilliseconds - total));

@@ -2,8 +2,10 @@
 #ifndef KILN_TOOLS_BENCH_MODEL_DISPATCH_TIMES_H
 #define KILN_TOOLS_BENCH_MODEL_DISPATCH_TIMES_H
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +32,11 @@ struct DispatchTimes {
   std::vector<DispatchTime> rows; // the longest first
   uint64_t calls = 0;
   double callMilliseconds = 0; // the median, while dispatches were timed
-  std::string roof;            // what `ofRoof` is a share of; empty where nothing was calibrated
+  std::string roof; // what `ofRoof` is a share of; empty where nothing was calibrated  // What is told of each row
+                    // beside its name and its nodes, and of this one: "32.636", "32.3%", "36", ...
+  static constexpr const char *kHeaders[] = {"ms", "share", "times", "Gop/s", "GB/s", "roof"};
+  static constexpr size_t kCells = std::size(kHeaders);
+  std::array<std::string, kCells> cellsOf(const DispatchTime &row) const;
 
   double sum() const;
   std::string table() const;

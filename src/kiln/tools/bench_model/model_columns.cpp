@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "kiln/base/time_text.h"
+#include "kiln/report/formats/text.h"
 
 namespace kiln {
 
@@ -34,6 +35,12 @@ Value perSecond(const ModelRow &row, double count) {
   const Estimated &time = row.milliseconds;
   const double rate = count * 1e3 / time.value;
   return Number{rate, rate * time.reach / time.value};
+}
+
+// "1.22 to 1.25"
+Value range(const Estimated &estimated) {
+  const auto textOf = [&](double value) { return report::roundedText(value, estimated.reach); };
+  return fmt::format("{} to {}", textOf(estimated.low()), textOf(estimated.high()));
 }
 
 std::string dialectOf(const std::string &model) {
@@ -72,11 +79,11 @@ constexpr ModelColumn kColumns[] = {
     {"shape_type", "", "", Unit::Text, KILN_OF(std::string(report.measured.isDynamic ? "dynamic" : "static")),
      Shown::InFiles, 0, 0, true},
     {"data_type", "", "", Unit::Text, KILN_OF(text(report.measured.types)), Shown::InFiles, 0, 0, true},
-    {"iter/sec", "calls_per_second", "calls/s", Unit::Count, KILN_OF(perSecond(row, 1)), Shown::WithoutItems, 3, 9},
+    {"iter/sec", "calls_per_second", "calls/s", Unit::Count, KILN_OF(perSecond(row, 1)), Shown::WithoutItems, 6, 9},
     {"ms/iter", "ms", "ms", Unit::Milliseconds, KILN_OF((Number{row.milliseconds.value, row.milliseconds.reach})),
      Shown::Always, 1, 9},
     {"vs. PyTorch", "", "", Unit::Ratio, overTorch},
-    {"iterations", "calls", "", Unit::Count, KILN_OF(row.calls)},
+    {"iterations", "calls", "calls", Unit::Count, KILN_OF(row.calls), Shown::OnPage, 13},
     {"param_count", "", "", Unit::Text, KILN_OF(Value())},
     {"tags", "", "", Unit::Text, KILN_OF(Value())},
     {"notes", "failure", "", Unit::Text, KILN_OF(text(row.engine->failure)), Shown::InFiles, 0, 0, true},
@@ -85,25 +92,28 @@ constexpr ModelColumn kColumns[] = {
     {"host_memory_mb", "", "", Unit::Text, KILN_OF(Value())},
     {"device_memory_mb", "", "", Unit::Text, KILN_OF(Value())},
     {"measured_host_memory_mb", "host_mb", "MB", Unit::Count, KILN_OF(megabytes(row.engine->peakBytes)), Shown::Always,
-     8, 7},
+     11, 7},
     {"measured_device_memory_mb", "device_mb", "dev. MB", Unit::Count, KILN_OF(megabytes(row.engine->devicePeakBytes)),
-     Shown::OnDevices, 9, 9},
-    {"vs. Kiln", "ratio", "ratio", Unit::Ratio, KILN_OF((Number{row.ratio.value, row.ratio.reach})), Shown::Always, 5,
+     Shown::OnDevices, 12, 9},
+    {"vs. Kiln", "ratio", "ratio", Unit::Ratio, KILN_OF((Number{row.ratio.value, row.ratio.reach})), Shown::Always, 7,
      7},
-    {"load_s", "load_s", "load s", Unit::Count, KILN_OF(seconds(row.engine->loadNanoseconds)), Shown::Always, 6, 8},
+    {"load_s", "load_s", "load s", Unit::Count, KILN_OF(seconds(row.engine->loadNanoseconds)), Shown::Always, 9, 8},
     {"compile_s", "compile_s", "comp. s", Unit::Count, KILN_OF(seconds(row.engine->compileNanoseconds)), Shown::Always,
-     7, 9},
-    {"p5_ms", "ms_p5", "", Unit::Milliseconds, KILN_OF((Number{row.fastest, kUnknownError}))},
-    {"p95_ms", "ms_p95", "", Unit::Milliseconds, KILN_OF((Number{row.slowest, kUnknownError}))},
+     10, 9},
+    {"p5_ms", "ms_p5", "p5 ms", Unit::Milliseconds, KILN_OF((Number{row.fastest, kUnknownError})), Shown::OnPage, 4},
+    {"p95_ms", "ms_p95", "p95 ms", Unit::Milliseconds, KILN_OF((Number{row.slowest, kUnknownError})), Shown::OnPage, 5},
     {"differs_by", "differs_by", "", Unit::Ratio, KILN_OF(differenceOf(row))},
     {"version", "version", "", Unit::Text, KILN_OF(text(row.engine->version)), Shown::InFiles, 0, 0, true},
-    {"threads", "threads", "", Unit::Count, KILN_OF(uint64_t(row.engine->threads)), Shown::InFiles, 0, 0, true},
-    {"setting", "setting", "", Unit::Text, KILN_OF(text(row.engine->setting)), Shown::InFiles, 0, 0, true},
+    {"threads", "threads", "threads", Unit::Count, KILN_OF(uint64_t(row.engine->threads)), Shown::OnPage, 14, 0, true},
+    {"setting", "setting", "setting", Unit::Text, KILN_OF(text(row.engine->setting)), Shown::OnPage, 15, 0, true},
     {"inputs", "inputs", "", Unit::Text, KILN_OF(text(report.measured.inputs)), Shown::InFiles, 0, 0, true},
     {"length", "length", "", Unit::Count, KILN_OF(report.measured.length ? Value(report.measured.length) : Value()),
      Shown::InFiles, 0, 0, true},
     {"ms_low", "ms_low", "", Unit::Milliseconds, KILN_OF((Number{row.milliseconds.low(), kUnknownError}))},
     {"ms_high", "ms_high", "", Unit::Milliseconds, KILN_OF((Number{row.milliseconds.high(), kUnknownError}))},
+    {"", "", "ms, 95 %", Unit::Text, KILN_OF(range(row.milliseconds)), Shown::OnPage, 3},
+    {"", "", "ratio, 95 %", Unit::Text, KILN_OF(row.engine->engine == "kiln" ? Value() : range(row.ratio)),
+     Shown::OnPage, 8},
     {"", "", "+-%", Unit::Percent,
      KILN_OF((Number{100 * row.milliseconds.reach / row.milliseconds.value, kUnknownError})), Shown::Always, 2, 7},
     {"vs. Kiln low", "ratio_low", "", Unit::Ratio, KILN_OF((Number{row.ratio.low(), kUnknownError}))},
@@ -112,7 +122,7 @@ constexpr ModelColumn kColumns[] = {
     {"items", "items", "", Unit::Count, KILN_OF(report.measured.items > 0 ? Value(report.measured.items) : Value()),
      Shown::InFiles, 0, 0, true},
     {"items/sec", "items_per_second", "/s", Unit::Count,
-     KILN_OF(report.measured.items > 0 ? perSecond(row, double(report.measured.items)) : Value()), Shown::WithItems, 4,
+     KILN_OF(report.measured.items > 0 ? perSecond(row, double(report.measured.items)) : Value()), Shown::WithItems, 6,
      11},
     {"differs_from", "differs_from", "", Unit::Text,
      KILN_OF(row.engine->difference ? Value(report.measured.reference) : Value())},
@@ -122,7 +132,7 @@ constexpr ModelColumn kColumns[] = {
 
 #undef KILN_OF
 
-bool isShown(const ModelColumn &column, std::span<const ModelReport> reports) {
+bool isShown(const ModelColumn &column, std::span<const ModelReport> reports, Medium medium) {
   const auto some = [&](auto test) { return std::ranges::any_of(reports, test); };
   const auto hasItems = [](const ModelReport &report) { return report.measured.items > 0; };
   switch (column.shown) {
@@ -134,6 +144,7 @@ bool isShown(const ModelColumn &column, std::span<const ModelReport> reports) {
       return std::ranges::any_of(report.measured.engines,
                                  [](const EngineMeasurement &engine) { return engine.devicePeakBytes > 0; });
     });
+  case Shown::OnPage: return medium == Medium::Page;
   case Shown::InFiles: return false;
   }
   return false;
@@ -145,10 +156,10 @@ std::span<const ModelColumn> modelColumns() {
   return kColumns;
 }
 
-std::vector<const ModelColumn *> columnsForReaders(std::span<const ModelReport> reports) {
+std::vector<const ModelColumn *> columnsForReaders(std::span<const ModelReport> reports, Medium medium) {
   std::vector<const ModelColumn *> shown;
   for (const ModelColumn &column : kColumns)
-    if (isShown(column, reports))
+    if (isShown(column, reports, medium))
       shown.push_back(&column);
   std::ranges::sort(shown, {}, &ModelColumn::place);
   return shown;

@@ -11,8 +11,9 @@
 
 namespace kiln {
 
-// Where readers find a column: in all tables, where it depends on the measurement, or in files alone.
-enum class Shown { Always, WithItems, WithoutItems, OnDevices, InFiles };
+// Where readers find a column: in all tables, where it depends on the measurement, on the page alone, or in files
+// alone.
+enum class Shown { Always, WithItems, WithoutItems, OnDevices, OnPage, InFiles };
 
 struct ModelColumn {
   const char *csv;  // SHARK's runner gave those names that its files have; empty: not there
@@ -28,8 +29,9 @@ struct ModelColumn {
 
 // SHARK's first, in their order, then Kiln's.
 std::span<const ModelColumn> modelColumns();
-// Those that a reader of these reports wants, in their places.
-std::vector<const ModelColumn *> columnsForReaders(std::span<const ModelReport> reports);
+// Those that a reader of these reports wants, in their places: in a terminal, or on a page, which is wider.
+enum class Medium { Terminal, Page };
+std::vector<const ModelColumn *> columnsForReaders(std::span<const ModelReport> reports, Medium medium);
 // Its header; that of the items' rate is their name.
 std::string headerOf(const ModelColumn &column, const ModelReport &report);
 // Nothing where the row has no such value.

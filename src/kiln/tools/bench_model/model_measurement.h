@@ -51,6 +51,10 @@ struct ModelMeasurement {
   std::vector<EngineMeasurement> engines;  // Kiln first
   std::optional<DispatchTimes> dispatches; // of Kiln, where they were asked for
 
+  // Whether they are of one model with two of its lengths.
+  bool isSameModel(const ModelMeasurement &other) const {
+    return length != 0 && other.length != 0 && model == other.model && hash == other.hash;
+  }
   // Whether an engine's outputs differ by more than the tolerance.
   bool differs(const EngineMeasurement &engine) const {
     return engine.difference && !(*engine.difference <= tolerance);

@@ -96,7 +96,7 @@ std::string ModelReport::conditions() const {
 }
 
 std::string ModelReport::table() const {
-  const std::vector<const ModelColumn *> columns = columnsForReaders({this, 1});
+  const std::vector<const ModelColumn *> columns = columnsForReaders({this, 1}, Medium::Terminal);
   std::string text = plainText(fmt::format("{}: {}\n{}\n\n", measured.model, measured.inputs, conditions()));
   text += headerLine(fmt::format("{:<{}}", "runtime", kNameWidth), *this, columns);
   for (const ModelRow &row : rows)
@@ -155,7 +155,7 @@ std::string lengthsTable(std::span<const ModelReport> reports) {
   if (reports.empty())
     return {};
   const ModelReport &first = reports.front();
-  const std::vector<const ModelColumn *> columns = columnsForReaders(reports);
+  const std::vector<const ModelColumn *> columns = columnsForReaders(reports, Medium::Terminal);
   constexpr size_t kLengthWidth = 8;
   std::string text = plainText(fmt::format("{}, by length\n{}\n\n", first.measured.model, first.conditions()));
   text += headerLine(fmt::format("{:>{}}  {:<{}}", "length", kLengthWidth - 2, "runtime", kNameWidth), first, columns);
