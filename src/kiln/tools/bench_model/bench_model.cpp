@@ -34,6 +34,19 @@ std::string tableOf(std::span<const ModelReport> reports) {
   return reports.size() == 1 && reports.front().measured.length == 0 ? reports.front().table() : lengthsTable(reports);
 }
 
+// Whether rows can be appended to the file of --output: in a CSV file all have the columns of its first line. Told
+// before anything is measured.
+Status checkOutput(const BenchModelFlags &flags) {
+  std::error_code error;
+  if (flags.format != "csv" || flags.output.empty() || !std::filesystem::is_regular_file(flags.output, error))
+    return okStatus();
+  KILN_ASSIGN_OR_RETURN(const Ref<FileContents> file, FileContents::open(flags.output));
+  if (file->text().empty() || file->text().starts_with(csvHeader()))
+    return okStatus();
+  return invalidArgument("'{}' has other columns than these rows, which cannot be appended to it: take another file",
+                         flags.output);
+}
+
 // Writes reports as they come, those of one model together; a page is written at the end.
 class ReportWriter {
 public:
@@ -63,14 +76,12 @@ public:
 private:
   Status write(std::span<const ModelReport> reports, bool isFirst) {
     std::string text;
-    const bool exists = !flags.output.empty() && std::filesystem::exists(flags.output);
-    bool withHeader = flags.output.empty() ? isFirst : !exists;
-    for (const ModelReport &report : reports) {
-      if (flags.format == "csv")
-        text += report.csv(std::exchange(withHeader, false));
-      else if (flags.format == "json")
-        text += report.json();
-    }
+    std::error_code error;
+    const bool isNew = flags.output.empty() ? isFirst : !(std::filesystem::file_size(flags.output, error) > 0) || error;
+    if (flags.format == "csv" && isNew)
+      text = csvHeader();
+    for (const ModelReport &report : reports)
+      text += flags.format == "csv" ? report.csv() : flags.format == "json" ? report.json() : "";
     const std::string table = (isFirst ? "" : "\n") + tableOf(reports);
     if (flags.output.empty()) {
       print(flags.format == "table" ? table : text);
@@ -195,6 +206,7 @@ Result<bool> run(BenchModelFlags &flags, const std::string &commandLine) {
   if (listed)
     return true;
   KILN_RETURN_IF_ERROR(flags.check());
+  KILN_RETURN_IF_ERROR(checkOutput(flags));
   if (!flags.fromStore.empty())
     return printStored(flags);
   KILN_RETURN_IF_ERROR(flags.runtime.startTimeout());

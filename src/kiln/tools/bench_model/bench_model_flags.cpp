@@ -38,7 +38,7 @@ void BenchModelFlags::add(FlagParser &parser) {
   parser.add({"answer_seconds", "S", "How long another runtime may take to load or to answer."}, answerSeconds);
   parser.add({"contest_seconds", "S",
               "Where threads of a runtime can be bound or spin in several ways, each is tried for so long, and the "
-              "fastest is measured; 0 takes the first, which is that of its makers."},
+              "fastest is measured; 0 takes the first of them."},
              contestSeconds);
   parser.group("Measurement");
   parser.add({"threads", "N",
@@ -74,7 +74,9 @@ void BenchModelFlags::add(FlagParser &parser) {
               "(docs/store.md). A measurement that was interrupted goes on with the models and lengths that are "
               "missing when the same command is given again."},
              store);
-  parser.add({"fresh", "", "Measures all of them again, also where the store has some of an interrupted call."}, fresh);
+  parser.add(
+      {"fresh", "", "Measures all models and lengths again, also where the store has some of an interrupted call."},
+      fresh);
   parser.add({"from-store", "FILE",
               "Measures nothing, and prints what a store has: a table, CSV, JSON or a page, computed from its samples. "
               "With names of models, of these alone."},

@@ -113,11 +113,14 @@ std::string ModelReport::table() const {
 static std::string differenceNote(std::span<const ModelReport> reports, size_t engine) {
   std::optional<double> worst;
   bool isWrong = false;
-  for (const ModelReport &report : reports)
+  for (const ModelReport &report : reports) {
+    if (engine >= report.rows.size()) // of a store that was edited
+      continue;
     if (const std::optional<double> &difference = report.rows[engine].engine->difference) {
       worst = worst && (std::isnan(*worst) || *worst > *difference) ? worst : difference;
       isWrong |= report.rows[engine].isWrong;
     }
+  }
   if (!worst)
     return {};
   const ModelMeasurement &measured = reports.front().measured;
@@ -132,11 +135,16 @@ std::vector<std::string> notesOf(std::span<const ModelReport> reports) {
     return notes;
   notes.emplace_back("ratio: a runtime's time over Kiln's; above 1 Kiln is faster.");
   const ModelReport &first = reports.front();
+  std::vector<uint64_t> items;
   for (const ModelReport &report : reports)
-    if (const ModelMeasurement &measured = report.measured; measured.items > 0)
-      notes.push_back(fmt::format("{}{}: {} a call{}{}",
-                                  measured.length ? fmt::format("length {}, ", measured.length) : "", measured.itemName,
-                                  measured.items, measured.itemsBecause.empty() ? "" : ", ", measured.itemsBecause));
+    items.push_back(report.measured.items);
+  if (first.measured.items > 0) {
+    const bool areEqual = std::ranges::count(items, items.front()) == std::ssize(items);
+    if (areEqual)
+      items.resize(1);
+    notes.push_back(fmt::format("{}: {} a call{}{}", first.measured.itemName, fmt::join(items, ", "),
+                                first.measured.itemsBecause.empty() ? "" : ", ", first.measured.itemsBecause));
+  }
   for (const ModelRow &row : first.rows)
     if (reports.size() == 1 && row.isMeasured && row.engine->engine != "kiln")
       notes.push_back(fmt::format("{}: ratio {:.2f} to {:.2f}", row.engine->engine, row.ratio.low(), row.ratio.high()));
@@ -173,19 +181,23 @@ std::string lengthsTable(std::span<const ModelReport> reports) {
   return text;
 }
 
-std::string ModelReport::csv(bool withHeader) const {
+// A line of cells, one for each column that CSV has.
+template <typename CellOf> static std::string csvLine(CellOf cellOf) {
+  std::vector<std::string> cells;
+  for (const ModelColumn &column : modelColumns())
+    if (*column.csv)
+      cells.push_back(report::quotedCsv(cellOf(column)));
+  return fmt::format("{}\n", fmt::join(cells, ","));
+}
+
+std::string csvHeader() {
+  return csvLine([](const ModelColumn &column) { return std::string(column.csv); });
+}
+
+std::string ModelReport::csv() const {
   std::string text;
-  const auto line = [&](auto cellOf) {
-    std::string cells;
-    for (const ModelColumn &column : modelColumns())
-      if (*column.csv)
-        cells += (cells.empty() ? "" : ",") + report::quotedCsv(cellOf(column));
-    text += cells + "\n";
-  };
-  if (withHeader)
-    line([](const ModelColumn &column) { return std::string(column.csv); });
   for (const ModelRow &row : rows)
-    line([&](const ModelColumn &column) { return report::rawText(valueOf(column, *this, row)); });
+    text += csvLine([&](const ModelColumn &column) { return report::rawText(valueOf(column, *this, row)); });
   return text;
 }
 

@@ -47,9 +47,12 @@ struct ModelReport {
   std::string conditions() const;
 
   std::string table() const;
-  std::string csv(bool withHeader) const;
+  std::string csv() const;
   std::string json() const;
 };
+
+// The first line of a CSV file.
+std::string csvHeader();
 
 // What a reader has to know beside the table of these reports, which are of one model, a sentence each.
 std::vector<std::string> notesOf(std::span<const ModelReport> reports);

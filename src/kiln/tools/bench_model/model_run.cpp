@@ -23,6 +23,7 @@ static std::string flagsJson(const BenchModelFlags &flags) {
                        {"lengths", lengths.ok() ? *lengths : std::vector<uint64_t>()},
                        {"largest_integer", flags.largest},
                        {"function", flags.runtime.function},
+                       {"parameters", flags.runtime.parameters},
                        {"batch", flags.batch},
                        {"items", flags.items},
                        {"item_name", flags.itemName},

@@ -254,7 +254,7 @@ ModelMeasurement describedBy(const store::Problem &problem, const store::Run &ru
   measured.types = field("types");
   measured.isDynamic = field("dynamic") == "yes";
   measured.length = numberOf(field("length"));
-  measured.batch = numberOf(field("batch"));
+  measured.batch = problem.field("batch").empty() ? 1 : numberOf(field("batch"));
   measured.items = numberOf(field("items"));
   measured.itemName = field("item");
   measured.itemsBecause = field("items_because");

@@ -7,6 +7,7 @@
 #include "kiln/store/testing/expectations.h"
 #include "kiln/store/testing/sample_store.h"
 #include "kiln/store/testing/temporary_folder.h"
+#include "kiln/tools/bench_model/model_page.h"
 #include "kiln/tools/bench_model/model_report.h"
 
 namespace kiln {
@@ -93,7 +94,7 @@ protected:
 void expectEqual(const ModelMeasurement &a, const ModelMeasurement &b) {
   // All that a reader sees, and what it is computed from.
   EXPECT_EQ(ModelReport(a).table(), ModelReport(b).table());
-  EXPECT_EQ(ModelReport(a).csv(true), ModelReport(b).csv(true));
+  EXPECT_EQ(ModelReport(a).csv(), ModelReport(b).csv());
   EXPECT_EQ(ModelReport(a).json(), ModelReport(b).json());
   EXPECT_EQ(a.hash, b.hash);
   EXPECT_EQ(a.started, b.started);
@@ -185,6 +186,41 @@ TEST_F(ModelStores, ThatAreMergedKeepThem) {
   }
   expectEqual(valueOf(readModels(all, "latest")).measurements[0], measurementOf(64));
   expectEqual(valueOf(readModels(all, "latest~1")).measurements[0], measurementOf(64));
+}
+
+TEST_F(ModelStores, ThatWereEditedAreShownAsFarAsTheyGo) {
+  {
+    std::unique_ptr<store::Writer> writer = valueOf(store::Writer::open(path, {}));
+    ModelRun run = runOf("s");
+    run.run.machine = run.machine.keys();
+    EXPECT_TRUE(writer->addMachine(run.machine).ok());
+    EXPECT_TRUE(writer->addRun(run.run).ok());
+    store::Problem problem;
+    problem.name = "m";
+    problem.family = "model";
+    problem.fields = {{"model", "m.onnx"}, {"length", "many"}, {"items", "-3"}, {"item", "x"}};
+    const store::Group group{run.run.key(), problem.key(), 5};
+    const store::Candidate kiln{problem.key(), "kiln", "1", ""}, other{problem.key(), "other", "1", ""};
+    EXPECT_TRUE(writer->addProblem(problem).ok());
+    EXPECT_TRUE(writer->addCandidates(std::vector{kiln, other}).ok());
+    EXPECT_TRUE(writer->startGroup(group).ok());
+    store::Round round{group.key(), kiln.key(), 1};
+    round.samples.call = {0, -5, 7};
+    EXPECT_TRUE(writer->addRounds(std::vector{round}).ok());
+    store::CandidateResult first{group.key(), kiln.key()}, second{group.key(), other.key()};
+    first.verification.details = R"({"place":"x","load_ns":-5,"differs_by":{},"reference":7,"tolerance":"y",)"
+                                 R"("dispatches":{"calls":-1,"rows":[1,{"nodes":7,"ms":"x"},{"nodes":[3,"n"]}]}})";
+    second.verification.details = R"({"place":1,"dispatches":[]})";
+    EXPECT_TRUE(writer->finishGroup(group.key(), std::vector{first, second}, {}).ok());
+  }
+  const StoredModels stored = valueOf(readModels(path, "latest"));
+  ASSERT_EQ(stored.measurements.size(), 1U);
+  std::vector<ModelReport> reports;
+  reports.emplace_back(stored.measurements[0]);
+  EXPECT_NE(reports[0].table().find("m.onnx"), std::string::npos);
+  EXPECT_NE(reports[0].csv().find("m.onnx,1,other"), std::string::npos) << reports[0].csv();
+  EXPECT_NE(reports[0].json().find("m.onnx"), std::string::npos);
+  EXPECT_NE(modelPage(stored.run, reports).find("m.onnx"), std::string::npos);
 }
 
 TEST_F(ModelStores, OfTheLabHaveNoModels) {

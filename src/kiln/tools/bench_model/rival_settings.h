@@ -17,7 +17,7 @@ struct RivalSetting {
 // The runtimes that there are rivals for.
 std::vector<std::string> knownRivals();
 
-// The settings of one of them, the one of its makers' choice first. `threads` are those that it may have; `cores` is
+// The settings of one of them, the usual one first. `threads` are those that it may have; `cores` is
 // how many of the machine's cores they are on, which differs where the user has not said how many, and is tried as
 // well.
 std::vector<RivalSetting> settingsOf(const std::string &rival, uint32_t threads, uint32_t cores);
