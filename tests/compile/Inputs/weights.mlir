@@ -124,3 +124,11 @@ func.func @all_words(%x: tensor<16x64xf32>) -> (tensor<16x1030xf32>, tensor<64xf
   %word = tensor.extract_slice %w[1029, 0] [1, 64] [1, 1] : tensor<1030x64xf32> to tensor<64xf32>
   return %r, %word : tensor<16x1030xf32>, tensor<64xf32>
 }
+
+// Sums that go on from a tensor, and become a part of another one.
+func.func @into_part(%x: tensor<16x64xf32>, %sum: tensor<16x64xf32>, %all: tensor<16x128xf32>) -> tensor<16x128xf32> {
+  %w = util.global.load @square : tensor<64x64xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x64xf32>) outs(%sum : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %r = tensor.insert_slice %p into %all[0, 32] [16, 64] [1, 1] : tensor<16x64xf32> into tensor<16x128xf32>
+  return %r : tensor<16x128xf32>
+}

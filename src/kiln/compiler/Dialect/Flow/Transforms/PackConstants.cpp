@@ -183,8 +183,11 @@ private:
       cutLoops.insert({op, *loop});
     }
     if (insert) {
-      auto source = cutDims.find(insert.getSource());
-      if (source == cutDims.end() || !insert.getSource().hasOneUse() || !isa<BlockArgument>(insert.getDest()))
+      // What the last operation starts from is where its result goes, and so must be nothing that it reads.
+      auto last = insert.getSource().getDefiningOp<linalg::LinalgOp>();
+      Operation *start = last ? last.getDpsInits()[0].getDefiningOp() : nullptr;
+      if (!cutDims.contains(insert.getSource()) || !insert.getSource().hasOneUse() ||
+          !isa<BlockArgument>(insert.getDest()) || !isa_and_nonnull<linalg::FillOp, tensor::EmptyOp>(start))
         return false;
       others.insert(insert.getDest());
     }
