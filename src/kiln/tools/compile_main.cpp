@@ -36,7 +36,8 @@ namespace {
 // Passes and specs of the user's may leave anything, and may name any pass.
 bool runsUsersPasses(const Compiler &compiler) {
   const CompilerOptions &options = compiler.context().options;
-  return !options.preprocessingPassPipeline.empty() || !options.preprocessingSpec.empty();
+  return !options.preprocessingPassPipeline.empty() || !options.preprocessingSpec.empty() ||
+         !options.configurationSpec.empty();
 }
 
 enum OutputFormat { kBytecode, kC, kAssembly, kFingerprints };

@@ -14,6 +14,17 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
+#ifdef __GLIBC__
+// MLIR takes it for granted that there is memory for an operation, and writes to where there is none.
+extern "C" void *__libc_malloc(size_t size); // NOLINT(bugprone-reserved-identifier)
+extern "C" __attribute__((visibility("default"))) void *malloc(size_t size) noexcept {
+  void *memory = __libc_malloc(size);
+  if (!memory && size > 0)
+    kiln::endForLackOfMemory();
+  return memory;
+}
+#endif
+
 namespace kiln {
 
 namespace cl = llvm::cl;

@@ -154,22 +154,55 @@ void GetNearestSymbolTableOp::getEffects(SmallVectorImpl<MemoryEffects::EffectIn
   transform::onlyReadsPayload(effects);
 }
 
-// Copies a symbol and those that it refers to, unless they are there.
-static Operation *import(Operation *from, StringAttr name, SymbolTable &to) {
-  if (Operation *known = to.lookup(name))
-    return known;
-  Operation *original = SymbolTable::lookupNearestSymbolFrom(from, name);
-  if (!original)
-    return nullptr;
-  Operation *copy = original->clone();
-  SymbolTable::setSymbolVisibility(copy, SymbolTable::Visibility::Private);
-  to.insert(copy);
-  if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(original))
-    for (SymbolTable::SymbolUse use : *uses)
-      if (!import(original, use.getSymbolRef().getRootReference(), to))
-        return nullptr;
-  return copy;
-}
+namespace {
+// Copies a symbol of the spec, those that it refers to, and what gives globals their first values.
+class Import {
+public:
+  explicit Import(SymbolTable &to) : to(to) {}
+
+  // Null where a symbol is in the program under another meaning, or in none of both; `problem` says which.
+  Operation *copy(Operation *from, StringAttr name) {
+    Operation *known = to.lookup(name);
+    if (known && known->hasAttr(kiln::kImportedAttr))
+      return known;
+    Operation *original = SymbolTable::lookupNearestSymbolFrom(from, name);
+    if (!original || known) {
+      problem = "'@" + name.str() +
+                (known ? "' is something of the program's; give the spec's another name"
+                       : "' is referred to, and not in the spec");
+      return nullptr;
+    }
+    Operation *made = original->clone();
+    made->setAttr(kiln::kImportedAttr, UnitAttr::get(name.getContext()));
+    SymbolTable::setSymbolVisibility(made, SymbolTable::Visibility::Private);
+    to.insert(made);
+    if (!copySymbolsOf(original))
+      return nullptr;
+    if (isa<kiln::Util::GlobalOp>(original))
+      for (auto initializer : original->getParentOp()->getRegion(0).getOps<kiln::Util::InitializerOp>())
+        if (SymbolTable::getSymbolUses(name, initializer) && !SymbolTable::symbolKnownUseEmpty(name, initializer) &&
+            initializers.insert(initializer).second) {
+          OpBuilder::atBlockEnd(&to.getOp()->getRegion(0).front()).clone(*initializer);
+          if (!copySymbolsOf(initializer))
+            return nullptr;
+        }
+    return made;
+  }
+
+  std::string problem;
+
+private:
+  bool copySymbolsOf(Operation *original) {
+    std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(original);
+    return !uses || llvm::all_of(*uses, [&](SymbolTable::SymbolUse use) {
+      return copy(original, use.getSymbolRef().getRootReference()) != nullptr;
+    });
+  }
+
+  SymbolTable &to;
+  llvm::SmallPtrSet<Operation *, 4> initializers;
+};
+} // namespace
 
 DiagnosedSilenceableFailure ImportSymbolOp::apply(TransformRewriter &, TransformResults &results,
                                                   TransformState &state) {
@@ -181,12 +214,17 @@ DiagnosedSilenceableFailure ImportSymbolOp::apply(TransformRewriter &, Transform
   SymbolTable symbols(table);
   StringAttr name = getSymbol().getRootReference();
   Operation *known = symbols.lookup(name);
-  if (known && !getIfUndefined())
+  if (known && getIfUndefined()) {
+    results.set(cast<OpResult>(getImported()), {known});
+    return DiagnosedSilenceableFailure::success();
+  }
+  if (known)
     return emitDefiniteFailure() << "the program has a '@" << name.getValue()
                                  << "' already; write 'if undefined' to take that one";
-  Operation *imported = import(getOperation(), name, symbols);
+  Import import(symbols);
+  Operation *imported = import.copy(getOperation(), name);
   if (!imported)
-    return emitDefiniteFailure() << "'@" << name.getValue() << "', or what it refers to, is not in the spec";
+    return emitDefiniteFailure() << "cannot import '@" << name.getValue() << "': " << import.problem;
   results.set(cast<OpResult>(getImported()), {imported});
   return DiagnosedSilenceableFailure::success();
 }

@@ -15,6 +15,9 @@
 
 namespace kiln {
 
+// On what transform.util.import_symbol has copied into a program.
+inline constexpr llvm::StringLiteral kImportedAttr = "kiln.imported";
+
 // Makes them known, with the dialects that they create ops of.
 void registerSubgraphOps(mlir::DialectRegistry &registry);
 

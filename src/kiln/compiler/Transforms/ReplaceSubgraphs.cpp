@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/TransformOps/KilnTransformOps.h"
+#include "kiln/compiler/TransformOps/SubgraphOps.h"
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
@@ -67,6 +68,7 @@ private:
     auto inner = ModuleOp::create(builder, module.getLoc());
     for (Operation *op : imported) {
       op->moveBefore(inner.getBody(), inner.getBody()->end());
+      op->removeAttr(kImportedAttr);
       // Private functions that nothing calls would be gone; those that call each other are inlined there.
       if (isa<FunctionOpInterface>(op))
         SymbolTable::setSymbolVisibility(op, SymbolTable::Visibility::Public);

@@ -140,13 +140,20 @@ private:
     activations.clear();
     for (size_t i = 0; i < count; ++i) {
       const size_t place = which * count + i;
-      auto numberOf = [&](const Attribute *list) {
-        return list && place < list->floats.size() ? std::optional<double>(list->floats[place]) : std::nullopt;
-      };
       if (names && place >= names->strings.size())
         return n.refuse("has too few activations");
-      FailureOr<Activation> activation =
-          Activation::make(n, names ? names->strings[place] : defaults[i], numberOf(alphas), numberOf(betas));
+      const StringRef name = names ? StringRef(names->strings[place]) : defaults[i];
+      const auto isAmong = [&](ArrayRef<StringRef> others) {
+        return llvm::any_of(others, [&](StringRef other) { return name.equals_insensitive(other); });
+      };
+      const bool hasBeta = isAmong({"Affine", "ScaledTanh", "HardSigmoid"}),
+                 hasAlpha = hasBeta || isAmong({"LeakyRelu", "ThresholdedRelu", "Elu"});
+      // The lists have numbers for those alone that have one, one after the other.
+      auto nextOf = [](const Attribute *list, size_t &next) {
+        return list && next < list->floats.size() ? std::optional<double>(list->floats[next++]) : std::nullopt;
+      };
+      FailureOr<Activation> activation = Activation::make(n, name, hasAlpha ? nextOf(alphas, nextAlpha) : std::nullopt,
+                                                          hasBeta ? nextOf(betas, nextBeta) : std::nullopt);
       if (failed(activation))
         return failure();
       activations.push_back(*activation);
@@ -421,6 +428,7 @@ private:
   OpFoldResult hidden;
   double clip = 0; // 0: to nothing
   SmallVector<Activation> activations;
+  size_t nextAlpha = 0, nextBeta = 0; // of the numbers of activations
 };
 
 template <Cell cell, bool isQuantized = false> LogicalResult lowerRecurrent(NodeLowering &n) {

@@ -35,8 +35,13 @@ SmallVector<Value> sorted(Emitter &e, ArrayRef<Value> values, int64_t dim,
   return results;
 }
 
+// NaN is behind all numbers, which would have no order else.
 mlir::Value ascending(Scalars &s, mlir::Value x, mlir::Value y) {
-  return s.less(x, y);
+  mlir::Value isBefore = s.less(x, y);
+  if (!isa<FloatType>(x.getType()))
+    return isBefore;
+  mlir::Value isLastNumber = s.make<arith::AndIOp>(s.equal(x, x), s.logicalNot(s.equal(y, y)));
+  return s.make<arith::OrIOp>(isBefore, isLastNumber);
 }
 
 // Elements from 0 on along a dimension.

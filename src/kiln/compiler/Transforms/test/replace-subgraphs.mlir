@@ -9,13 +9,25 @@
 // RUN: not kiln-opt %s --kiln-replace-subgraphs --iree-preprocessing-transform-spec-filename=%t.recursion.mlir 2>&1 | FileCheck %s --check-prefix=RECURSION
 // RUN: sed 's/__transform_main/nothing/' %S/Inputs/subgraph_spec.mlir > %t.entry.mlir
 // RUN: not kiln-opt %s --kiln-replace-subgraphs --iree-preprocessing-transform-spec-filename=%t.entry.mlir 2>&1 | FileCheck %s --check-prefix=ENTRY
+// RUN: sed 's/@extents/@sum/' %s > %t.clash.mlir
+// RUN: not kiln-opt %t.clash.mlir --kiln-replace-subgraphs --iree-preprocessing-transform-spec-filename=%S/Inputs/subgraph_spec.mlir 2>&1 | FileCheck %s --check-prefix=CLASH
+// RUN: sed 's/@scale = dense<3.0> : tensor<4xf32>/@scale : tensor<4xf32>/; s/^module.*/&\n  util.initializer {\n    %c = arith.constant dense<5.0> : tensor<4xf32>\n    util.global.store %c, @scale : tensor<4xf32>\n    util.return\n  }/' %S/Inputs/subgraph_spec.mlir > %t.initializer.mlir
+// RUN: kiln-opt %s --kiln-replace-subgraphs --iree-preprocessing-transform-spec-filename=%t.initializer.mlir | FileCheck %s --check-prefix=INITIALIZER
 // RUN: kiln-opt %s --kiln-replace-subgraphs | FileCheck %s --check-prefix=NONE
 
 // COUNT: '@mine' takes 3 values and gives 1, and is given 2 for 1
 // CAST: cannot make a 'tensor<?xf32>', which '@mine' takes, of a 'tensor<4xf32>'
-// OTHER: '@other', or what it refers to, is not in the spec
+// OTHER: cannot import '@other': '@other' is referred to, and not in the spec
+// CLASH: cannot import '@mine': '@sum' is something of the program's; give the spec's another name
 // RECURSION: recursion not allowed
 // ENTRY: holds no transform to start with; write one transform.sequence, or a transform.named_sequence @__transform_main
+// A global's first value comes along, once.
+// INITIALIZER: util.global.load {{.*}}@scale
+// INITIALIZER: util.global private {{.*}}@scale
+// INITIALIZER: util.initializer
+// INITIALIZER: dense<5.000000e+00>
+// INITIALIZER: util.global.store %{{.+}}, @scale
+// INITIALIZER-NOT: util.initializer
 // NONE-COUNT-5: linalg.exp
 
 // The function is in the place of both operations, with what it refers to: the global is a constant by then.
