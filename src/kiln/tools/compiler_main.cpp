@@ -35,7 +35,7 @@ static void endForLlvm(void *, const char *reason, bool) {
   // A file of a temporary name that LLVM itself has made goes away.
   llvm::sys::RunInterruptHandlers();
   if (text.consume_front("pthread_create failed: "))
-    endForLackOfThreads(text.data());
+    endForLackOfThreads(text.str().c_str());
   llvm::errs() << "LLVM ERROR: " << reason << "\n";
 }
 

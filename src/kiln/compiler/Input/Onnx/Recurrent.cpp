@@ -214,7 +214,9 @@ private:
                                            [](Scalars &s, ValueRange args) { return s.sub(args[0], args[1]); });
     if (failed(moved))
       return failure();
-    return Weights{*moved, *scale};
+    Weights weights{*moved};
+    weights.scale.emplace(std::move(*scale));
+    return weights;
   }
 
   // Quantized weights multiply integers that all elements of x are rounded to with one scale.

@@ -193,7 +193,8 @@ private:
         auto op = dyn_cast<linalg::GenericOp>(user);
         return op && op.getNumLoops() == op.getNumParallelLoops();
       });
-      if (isRead && !slice.use_empty() && slice.getSourceType().getRank() > 0 &&
+      const int64_t rank = slice.getType().getRank();
+      if (isRead && !slice.use_empty() && rank > 0 && slice.getSourceType().getRank() == rank &&
           slice.getSourceType().getShape().back() != slice.getType().getShape().back())
         slices.push_back(slice);
     });

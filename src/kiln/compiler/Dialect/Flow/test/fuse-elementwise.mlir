@@ -375,3 +375,13 @@ util.func @gate(%x: tensor<4x24xf32>) -> tensor<4x8xf32> {
   %r = linalg.mul ins(%a, %t : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
   util.return %r : tensor<4x8xf32>
 }
+
+// An element that is taken out stays as it is.
+// CHECK-LABEL: util.func @element
+// CHECK: tensor.extract_slice %arg0[3] [1] [1] : tensor<24xf32> to tensor<f32>
+util.func @element(%x: tensor<24xf32>) -> tensor<f32> {
+  %a = tensor.extract_slice %x[3] [1] [1] : tensor<24xf32> to tensor<f32>
+  %e = tensor.empty() : tensor<f32>
+  %r = linalg.exp ins(%a : tensor<f32>) outs(%e : tensor<f32>) -> tensor<f32>
+  util.return %r : tensor<f32>
+}
