@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "kiln/base/file.h"
 #include "kiln/base/wrap_text.h"
+#include "kiln/schema/parameters/parameter_file.h"
 #include "kiln/tools/bench_model/bench_model_flags.h"
 #include "kiln/tools/bench_model/model_comparison.h"
 #include "kiln/tools/bench_model/model_page.h"
@@ -161,11 +162,24 @@ private:
     return agree;
   }
 
+  // The model, and what else its outputs come from: weights in the file that exporters write beside it, parameters, and
+  // the program that PyTorch runs.
+  std::vector<std::string> filesOf(const std::string &model) const {
+    std::vector<std::string> files{model};
+    for (const std::filesystem::path &beside :
+         {std::filesystem::path(model + ".data"), std::filesystem::path(model).replace_extension(".pt2")})
+      if (std::filesystem::is_regular_file(beside))
+        files.push_back(beside);
+    for (const std::string &parameters : flags.runtime.parameters)
+      files.push_back(splitScope(parameters).second);
+    return files;
+  }
+
   Status begin() {
     if (flags.store.empty() && flags.format != "html")
       return okStatus();
     for (const std::string &model : flags.models) {
-      KILN_ASSIGN_OR_RETURN(hashes[model], hashOfFile(model));
+      KILN_ASSIGN_OR_RETURN(hashes[model], hashOfFiles(filesOf(model)));
     }
     described = describeRun(flags, commandLine, hashes);
     if (flags.store.empty())

@@ -412,19 +412,22 @@ Result<StoredModels> readModels(const std::string &path, const std::string &name
   return stored;
 }
 
-Result<std::string> hashOfFile(const std::string &path) {
-  KILN_ASSIGN_OR_RETURN(io::InputFile file, io::InputFile::open(path));
-  const std::optional<uint64_t> size = file.remaining();
-  if (!size)
-    return invalidArgument("'{}' is no file that can be read twice", path);
+Result<std::string> hashOfFiles(std::span<const std::string> paths) {
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t *)> state(XXH3_createState(), XXH3_freeState);
   XXH3_128bits_reset(state.get());
-  std::vector<uint8_t> bytes(std::min<uint64_t>(*size, 1 << 20));
-  for (uint64_t left = *size; left > 0;) {
-    const std::span<uint8_t> part(bytes.data(), std::min<uint64_t>(left, bytes.size()));
-    KILN_RETURN_IF_ERROR(file.read(part));
-    XXH3_128bits_update(state.get(), part.data(), part.size());
-    left -= part.size();
+  std::vector<uint8_t> bytes(1 << 20);
+  for (const std::string &path : paths) {
+    KILN_ASSIGN_OR_RETURN(io::InputFile file, io::InputFile::open(path));
+    const std::optional<uint64_t> size = file.remaining();
+    if (!size)
+      return invalidArgument("'{}' is no file that can be read twice", path);
+    for (uint64_t left = *size; left > 0;) {
+      const auto part = std::span(bytes).first(std::min<uint64_t>(left, bytes.size()));
+      KILN_RETURN_IF_ERROR(file.read(part));
+      XXH3_128bits_update(state.get(), part.data(), part.size());
+      left -= part.size();
+    }
+    XXH3_128bits_update(state.get(), &*size, sizeof(*size));
   }
   const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,8 @@ struct StoredModels {
 // What a store has of the run that is named as Reader::findRun takes it. NotFound also where it measured no models.
 Result<StoredModels> readModels(const std::string &path, const std::string &run);
 
-// 128 bits of XXH3 over a file's content, as 32 hexadecimal digits.
-Result<std::string> hashOfFile(const std::string &path);
+// 128 bits of XXH3 over the content of files, one after the other and each with its size, as 32 hexadecimal digits.
+Result<std::string> hashOfFiles(std::span<const std::string> paths);
 
 } // namespace kiln
 

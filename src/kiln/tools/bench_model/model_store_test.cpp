@@ -237,10 +237,14 @@ TEST_F(ModelStores, HashesAreOfTheContent) {
   const std::string a = folder.file("a"), b = folder.file("b");
   std::ofstream(a) << std::string(3'000'000, 'x');
   std::ofstream(b) << std::string(3'000'000, 'x');
-  EXPECT_EQ(valueOf(hashOfFile(a)), valueOf(hashOfFile(b)));
+  const auto hashOf = [](std::vector<std::string> paths) { return hashOfFiles(paths); };
+  EXPECT_EQ(valueOf(hashOf({a})), valueOf(hashOf({b})));
+  EXPECT_EQ(valueOf(hashOf({a, b})), valueOf(hashOf({b, a})));
+  EXPECT_NE(valueOf(hashOf({a, b})), valueOf(hashOf({a})));
   std::ofstream(b, std::ios::app) << "y";
-  EXPECT_NE(valueOf(hashOfFile(a)), valueOf(hashOfFile(b)));
-  EXPECT_FALSE(hashOfFile(folder.file("missing")).ok());
+  EXPECT_NE(valueOf(hashOf({a})), valueOf(hashOf({b})));
+  EXPECT_NE(valueOf(hashOf({a, b})), valueOf(hashOf({b, a}))); // where a file ends counts
+  EXPECT_FALSE(hashOf({a, folder.file("missing")}).ok());
 }
 
 } // namespace
