@@ -14,6 +14,9 @@ struct ReductionSplit {
   int64_t neighbours = 1; // results that count as one, where they are beside each other in memory as their elements are
 };
 
+// Fewer rows of a product use a panel of weights too seldom for it to matter how it lies.
+inline constexpr int64_t kLeastRowsOfPanels = 8;
+
 struct DispatchLimits {
   // Operands of a fused operation: enough for any program that is written by hand; a GPU's kernel takes some hundred
   // bindings, and each step of fusing a long chain makes all operands anew.

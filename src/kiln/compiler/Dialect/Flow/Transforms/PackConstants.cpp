@@ -21,9 +21,6 @@ namespace kiln::Flow {
 
 namespace {
 
-// Fewer rows use a panel too seldom for it to matter how it lies.
-constexpr int64_t kLeastRows = 8;
-
 // The extents of a tensor whose dimension `dim` is cut into panels.
 SmallVector<int64_t> cutShape(ArrayRef<int64_t> shape, unsigned dim, int64_t panel) {
   SmallVector<int64_t> cut(shape);
@@ -139,7 +136,7 @@ private:
     int64_t rows = 1;
     for (AffineExpr expr : result.getResults().drop_back())
       rows *= extents[cast<AffineDimExpr>(expr).getPosition()];
-    if (rows < kLeastRows)
+    if (rows < kLeastRowsOfPanels)
       return false;
     for (Type type : {weights.getType(), root->getResult(0).getType()})
       if (!getElementTypeOrSelf(type).isF32())

@@ -14,8 +14,8 @@ namespace kiln::Flow {
 
 namespace {
 
-// Fewer rows are not multiplied by panels, and of fewer columns the rest would be a large part.
-constexpr int64_t kLeastRows = 8, kLeastPanels = 64;
+// Of fewer columns the rest would be a large part.
+constexpr int64_t kLeastPanels = 64;
 
 // Whether elementwise operations, which a product computes behind it, need its result.
 bool isComputedOn(Value result) {
@@ -54,10 +54,11 @@ private:
     auto result = dyn_cast<RankedTensorType>(op->getNumResults() == 1 ? op->getResult(0).getType() : Type());
     Value weights = op.getDpsInputs()[1];
     return result && !op.hasDynamicShape() && result.getElementType().isF32() &&
-           cast<RankedTensorType>(weights.getType()).getElementType().isF32() && result.getDimSize(0) >= kLeastRows &&
-           result.getDimSize(1) >= kLeastPanels * panel && result.getDimSize(1) % panel != 0 &&
-           op.getIndexingMapsArray()[1].getNumResults() == 2 && op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() &&
-           !op->hasAttr("kiln.configuration") && isSameInEachCall(weights) && !isComputedOn(op->getResult(0));
+           cast<RankedTensorType>(weights.getType()).getElementType().isF32() &&
+           result.getDimSize(0) >= kLeastRowsOfPanels && result.getDimSize(1) >= kLeastPanels * panel &&
+           result.getDimSize(1) % panel != 0 && op.getIndexingMapsArray()[1].getNumResults() == 2 &&
+           op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() && !op->hasAttr("kiln.configuration") &&
+           isSameInEachCall(weights) && !isComputedOn(op->getResult(0));
   }
 
   static void split(IRRewriter &rewriter, linalg::MatmulOp op, int64_t panel) {
