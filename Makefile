@@ -83,7 +83,7 @@ $(BUILD)/frameworks/installed: python/frameworks.txt
 	$(BUILD)/frameworks/bin/pip install --quiet --disable-pip-version-check --requirement python/frameworks.txt
 	@touch $@
 
-frameworks: $(BUILD)/frameworks/installed ## install PyTorch, Transformers and Diffusers, which models are exported from in tests
+frameworks: $(BUILD)/frameworks/installed ## install PyTorch, torchvision, Transformers and Diffusers, which models are exported from in tests
 
 bench: build ## measure what has a bar to meet, and print it beside its bar
 	@bench/run --build $(BUILD)

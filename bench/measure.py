@@ -2,6 +2,7 @@
 
 import array
 import json
+import math
 import os
 import random
 import subprocess
@@ -73,10 +74,11 @@ def cpus():
 
 
 def products(count):
-    """The text of a program that is a chain of so many products, at most 1,024, no two of the same shape: each pair of
-    extents is an edge of a random walk that uses no edge twice."""
+    """The text of a program that is a chain of so many products, no two of the same shape: each pair of extents is an edge
+    of a random walk that uses no edge twice."""
     generator = random.Random(1)
-    left, stack, walk = [generator.sample(range(32), 32) for _ in range(32)], [0], []
+    extents = max(32, math.isqrt(count - 1) + 1)
+    left, stack, walk = [generator.sample(range(extents), extents) for _ in range(extents)], [0], []
     while stack:
         if left[stack[-1]]:
             stack.append(left[stack[-1]].pop())

@@ -29,8 +29,9 @@ static void expandFunction(Operation *op, const FloatSupport &support) {
   if (!function || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
     return;
   OpBuilder b(op);
-  FloatBuilder f(b, op->getLoc(), op->getResult(0).getType(), support.fma);
-  op->getResult(0).replaceAllUsesWith(function->build(f, op->getOperand(0)));
+  FloatBuilder f(b, op->getLoc(), op->getResult(0).getType(), support.fma, support.scales);
+  auto build = op->hasAttr(kAtMostZeroAttr) ? buildExpAtMostZero : function->build;
+  op->getResult(0).replaceAllUsesWith(build(f, op->getOperand(0)));
   op->erase();
 }
 

@@ -9,6 +9,7 @@ namespace kiln {
 // What the hardware has instructions for.
 struct FloatSupport {
   bool fma = false;
+  bool scales = false;       // vectors of f32 by powers of two, in one instruction
   bool convertsF16 = false;  // between f16 and f32
   bool roundsToBF16 = false; // f32, of single numbers: arith.truncf stays
   bool computesF16 = false;  // arithmetic, not functions

@@ -1,5 +1,8 @@
 #include "kiln/compiler/Codegen/Polynomials.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -34,12 +37,17 @@ static Value powerOfTwo(FloatBuilder &f, Value n) {
   return f.shiftLeft(f.addBits(n, f.bitsConstant(127)), 23);
 }
 
+static Value scaleAtOnce(FloatBuilder &f, Value x, Rounded n) {
+  return LLVM::LoadExpOp::create(f.builder(), f.location(), x.getType(), x, f.toInteger(n.value));
+}
+
 // x * 2^n, for -252 <= n <= 254, in two steps, so that results may be subnormal or overflow.
-static Value scale(FloatBuilder &f, Value x, Value n) {
-  // Signed, since only 24 bits of n are its own: those of 1.5 * 2^23 are above.
-  Value small = f.shiftRightSigned(f.shiftLeft(n, 16), 16);
-  Value half = f.shiftRightSigned(small, 1);
-  Value first = f.fromBits(powerOfTwo(f, half)), second = f.fromBits(powerOfTwo(f, f.subBits(small, half)));
+static Value scale(FloatBuilder &f, Value x, Rounded n) {
+  if (f.scales())
+    return scaleAtOnce(f, x, n);
+  // Above the bits of n are those of 1.5 * 2^23, which is even: half of it has none among the lowest.
+  Value half = f.shiftRight(n.bits, 1);
+  Value first = f.fromBits(powerOfTwo(f, half)), second = f.fromBits(powerOfTwo(f, f.subBits(n.bits, half)));
   return f.mul(f.mul(x, first), second);
 }
 
@@ -60,11 +68,41 @@ static Value reduceByLn2(FloatBuilder &f, Value x, Value n) {
   return f.fma(n, f.constant(-ln2Low), f.fma(n, f.constant(-ln2High), x));
 }
 
-static Value buildExp(FloatBuilder &f, Value x) {
-  // Beyond these, the result is infinite or zero.
-  x = clampBelow(f, clampAbove(f, x, 89.0), -104.0);
+namespace {
+// e^x is 2^n times the value.
+struct Exponential {
+  Value value;
+  Rounded n;
+};
+} // namespace
+
+static Exponential exponential(FloatBuilder &f, Value x) {
   Rounded n = roundProduct(f, x, 1.44269504088896341);
-  return scale(f, f.add(expm1Reduced(f, reduceByLn2(f, x, n.value)), f.constant(1.0)), n.bits);
+  Value r = reduceByLn2(f, x, n.value);
+  return {f.polynomial(r, {1.0, 1.0, 0.49999994, 0.166665167, 0.0416681021, 0.00836919341, 0.001383884}), n};
+}
+
+// Beyond these, e^x is infinite or zero.
+static constexpr double largestExponent = 89.0, leastExponent = -104.0;
+
+static Value buildExp(FloatBuilder &f, Value x) {
+  Exponential e = exponential(f, clampBelow(f, clampAbove(f, x, largestExponent), leastExponent));
+  return scale(f, e.value, e.n);
+}
+
+Value buildExpAtMostZero(FloatBuilder &f, Value x) {
+  Exponential e = exponential(f, clampBelow(f, x, leastExponent));
+  if (f.scales())
+    return scaleAtOnce(f, e.value, e.n);
+  constexpr int32_t up = 64; // so that the first step is a normal number
+  Value power = f.fromBits(powerOfTwo(f, f.addBits(e.n.bits, f.bitsConstant(up))));
+  return f.mul(f.mul(e.value, power), f.constant(std::ldexp(1.0, -up)));
+}
+
+// Of what is between -87 and 88.
+static Value buildExpWithin(FloatBuilder &f, Value x) {
+  Exponential e = exponential(f, x);
+  return f.mul(e.value, f.fromBits(powerOfTwo(f, e.n.bits)));
 }
 
 static Value buildExp2(FloatBuilder &f, Value x) {
@@ -73,7 +111,7 @@ static Value buildExp2(FloatBuilder &f, Value x) {
   Value r = f.sub(x, n.value);
   Value q = f.polynomial(r, {0.240226477, 0.0555036142, 0.00961848348, 0.00133905746, 0.000153370347});
   Value m = f.fma(f.mul(r, r), q, f.mul(r, f.constant(0.693147182)));
-  return scale(f, f.add(m, f.constant(1.0)), n.bits);
+  return scale(f, f.add(m, f.constant(1.0)), n);
 }
 
 // 2^n (e^r - 1) + (2^n - 1), with 2^(n-1) instead, which does not overflow.
@@ -178,8 +216,9 @@ static Value buildTanh(FloatBuilder &f, Value x) {
   Value square = f.mul(x, x);
   Value t = f.polynomial(square, {-0.333332747, 0.133312374, -0.053722024, 0.0205797907, -0.00563734351});
   Value small = f.fma(f.mul(square, t), magnitude, magnitude);
-  // 1 - 2 / (e^2x + 1)
-  Value power = buildExp(f, f.add(magnitude, magnitude));
+  // 1 - 2 / (e^2x + 1); from 10 on that is 1.
+  Value clamped = clampAbove(f, magnitude, 10.0);
+  Value power = buildExpWithin(f, f.add(clamped, clamped));
   Value large = f.sub(f.constant(1.0), f.div(f.constant(2.0), f.add(power, f.constant(1.0))));
   return f.copySign(f.select(f.less(magnitude, f.constant(0.625)), small, large), x);
 }
@@ -194,7 +233,7 @@ static Value buildErf(FloatBuilder &f, Value x) {
   Value clamped = clampAbove(f, magnitude, 3.95);
   Value g = f.polynomial(
       clamped, {0.00034153962, 1.12708914, 0.638144851, 0.103106827, -0.0218381528, 0.00294769532, -0.000186384525});
-  Value large = f.sub(f.constant(1.0), buildExp(f, f.sub(f.constant(0.0), g)));
+  Value large = f.sub(f.constant(1.0), buildExpWithin(f, f.sub(f.constant(0.0), g)));
   return f.copySign(f.select(f.less(magnitude, f.constant(1.0)), small, large), x);
 }
 

@@ -17,6 +17,9 @@ struct PolynomialFunction {
 };
 
 // All of them; what is not here, or not of f32, is the C library's.
+// For math.exp with kAtMostZeroAttr.
+mlir::Value buildExpAtMostZero(FloatBuilder &f, mlir::Value x);
+
 llvm::ArrayRef<PolynomialFunction> polynomialFunctions();
 const PolynomialFunction *findPolynomialFunction(llvm::StringRef name);
 

@@ -8,13 +8,16 @@
 
 namespace kiln {
 
+// On a math.exp whose argument is known to be at most zero, or NaN.
+inline constexpr llvm::StringLiteral kAtMostZeroAttr = "kiln.at_most_zero";
+
 // Values are all of the type of `like`: f32, or a vector of it; bits are i32 in the same shape, conditions i1.
 class FloatBuilder {
 public:
   using Value = mlir::Value;
 
-  FloatBuilder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like, bool hasFMA)
-      : b(b), loc(loc), type(like), bitsType(sameShape(b.getI32Type())), hasFMA(hasFMA) {}
+  FloatBuilder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like, bool hasFMA, bool hasScaling = false)
+      : b(b), loc(loc), type(like), bitsType(sameShape(b.getI32Type())), hasFMA(hasFMA), hasScaling(hasScaling) {}
 
   Value constant(double value) { return splat(b.getF32FloatAttr(value), type); }
   Value bitsConstant(uint32_t value) { return splat(b.getI32IntegerAttr(static_cast<int32_t>(value)), bitsType); }
@@ -31,6 +34,9 @@ public:
       return mlir::math::FmaOp::create(b, loc, x, y, z);
     return add(mul(x, y), z);
   }
+  // Whether there is an instruction for x * 2^n, with vectors as these.
+  bool scales() const { return hasScaling && llvm::isa<mlir::VectorType>(type); }
+  Value toInteger(Value x) { return mlir::arith::FPToSIOp::create(b, loc, bitsType, x); }
   // c0 + c1 x + c2 x^2 ...
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
     Value sum = constant(coefficients.back());
@@ -93,7 +99,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   mlir::Type type, bitsType;
-  bool hasFMA;
+  bool hasFMA, hasScaling;
 };
 
 } // namespace kiln

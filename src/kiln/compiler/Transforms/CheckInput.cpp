@@ -55,7 +55,12 @@ public:
   void runOnOperation() override {
     isPastInput = !getOperation().getOps<Flow::ExecutableOp>().empty();
     if (failed(checkBlock(getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    // Whatever a call says: all are inlined.
+    getOperation()->walk([](Operation *op) {
+      if (isa<func::FuncOp, func::CallOp>(op))
+        op->removeAttr("no_inline");
+    });
   }
 
 private:

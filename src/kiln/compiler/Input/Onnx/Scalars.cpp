@@ -59,13 +59,13 @@ mlir::Value Scalars::rem(mlir::Value x, mlir::Value y, bool hasSignOfDivisor) {
   return select(moves, add(rest, y), rest);
 }
 mlir::Value Scalars::max(mlir::Value x, mlir::Value y) {
-  if (isFloatValue(x))
-    return make<arith::MaximumFOp>(x, y);
+  if (isFloatValue(x)) // ONNX says nothing of the signs of zeros.
+    return make<arith::MaximumFOp>(x, y, arith::FastMathFlags::nsz);
   return isUnsigned ? make<arith::MaxUIOp>(x, y) : make<arith::MaxSIOp>(x, y);
 }
 mlir::Value Scalars::min(mlir::Value x, mlir::Value y) {
   if (isFloatValue(x))
-    return make<arith::MinimumFOp>(x, y);
+    return make<arith::MinimumFOp>(x, y, arith::FastMathFlags::nsz);
   return isUnsigned ? make<arith::MinUIOp>(x, y) : make<arith::MinSIOp>(x, y);
 }
 mlir::Value Scalars::neg(mlir::Value x) {

@@ -27,6 +27,7 @@ private:
     bool isArm = StringRef(target.triple).starts_with("aarch64");
     FloatSupport support;
     support.fma = target.has("fma") || target.has("avx512f") || isArm;
+    support.scales = target.has("avx512f") && target.has("avx512vl");
     support.convertsF16 = target.has("f16c") || target.has("avx512f") || isArm;
     support.computesF16 = target.has("avx512fp16") || target.has("fullfp16");
     if (failed(expandMath(getOperation(), support)))

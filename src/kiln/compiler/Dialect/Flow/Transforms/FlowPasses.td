@@ -77,6 +77,15 @@ def JoinProductsPass : Pass<"kiln-flow-join-products", "mlir::ModuleOp"> {
   let constructor = "kiln::Flow::createJoinProductsPass(context)";
 }
 
+def MarkSoftmaxPass : Pass<"kiln-flow-mark-softmax", "mlir::ModuleOp"> {
+  let summary = "Marks exponentials of what is at most zero, as those of a softmax are";
+  let description = [{
+    Of x minus the largest x of its row, the exponential can neither overflow nor be larger than one, which takes fewer
+    instructions to compute (kiln.at_most_zero); and where nothing else is computed of the maximum, it does not matter which
+    zero is larger.
+  }];
+}
+
 def SplitColumnsPass : Pass<"kiln-flow-split-columns", "mlir::ModuleOp"> {
   let summary = "Computes the last columns of a product apart, where the others fill panels of weights";
   let description = [{

@@ -21,6 +21,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createJoinProductsPass(context));
   passes.addPass(createSplitColumnsPass(context));
   passes.addPass(createHoistReductionsPass());
+  passes.addPass(createMarkSoftmaxPass());
   passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
   passes.addPass(createSplitReductionsPass(context));
@@ -52,6 +53,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });
   registerPass([] { return createHoistReductionsPass(); });
+  registerPass([] { return createMarkSoftmaxPass(); });
   registerPass([&context] { return createPackConstantsPass(context); });
   registerPass([&context] { return createHoistConstantsPass(context); });
   registerPass([&context] { return createDumpDispatchBenchmarksPass(context); });

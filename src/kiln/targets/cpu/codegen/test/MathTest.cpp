@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Features, Math, testing::ValuesIn(featureSets),
 
 // `op` of each element of a block, or of the elements of two, 32 at a time.
 std::string mapFunction(const std::string &name, const std::string &op, const std::string &from, const std::string &to,
-                        int operands = 1) {
+                        int operands = 1, const std::string &attributes = "") {
   std::string in = "memref<65536x" + from + ">", out = "memref<65536x" + to + ">";
   std::string vectorIn = "vector<32x" + from + ">", vectorOut = "vector<32x" + to + ">";
   std::string types = from == to ? vectorIn : vectorIn + " to " + vectorOut;
@@ -59,7 +59,7 @@ std::string mapFunction(const std::string &name, const std::string &op, const st
     return
   }
 )",
-                       name, bindings, operands, out, loads, op, used, types, vectorOut)
+                       name, bindings, operands, out, loads, op, used + attributes, types, vectorOut)
       .str();
 }
 
@@ -122,6 +122,39 @@ TEST_P(Math, polynomialsStayWithinTheirBounds) {
     EXPECT_GT(worst, 0.3) << "nothing was measured of " << function.name.str();
     RecordProperty(function.name.str(), std::to_string(worst));
   }
+}
+
+// What a softmax computes: nothing above zero, and as good as the other.
+TEST_P(Math, exponentialsOfWhatIsAtMostZeroStayWithinTheirBound) {
+  KernelSource source;
+  source.features = GetParam().features;
+  source.exports.push_back({"exp", 0, 2});
+  source.functions = mapFunction("exp", "math.exp", "f32", "f32", 1, " {kiln.at_most_zero}");
+  Compilation compilation = compileKernel(source);
+  ASSERT_EQ(compilation.errors, "");
+  LoadedKernel kernel(compilation.bytes);
+
+  Binding<float> in(blockSize), out(blockSize);
+  double worst = 0;
+  for (uint32_t block = 0; block < 8; ++block) {
+    for (uint32_t i = 0; i < blockSize; ++i)
+      in[i] =
+          -std::bit_cast<float>(static_cast<uint32_t>((block * blockSize + i) * 4095u + block * 977u) & 0x7fffffffu);
+    const float special[] = {0.0f, -0.0f, -INFINITY, NAN, -1.0f, -87.4f, -103.97f, -104.5f, -3.4e38f, -88.0f};
+    std::copy(std::begin(special), std::end(special), in.begin());
+    kernel.run(0, {{in.bytes(), out.bytes()}});
+    for (uint32_t i = 0; i < blockSize; ++i) {
+      double expected = std::exp(static_cast<double>(in[i]));
+      if (std::isnan(in[i])) {
+        ASSERT_TRUE(std::isnan(out[i]));
+        continue;
+      }
+      double error = std::fabs(out[i] - expected) / spacing(expected);
+      ASSERT_LE(error, 2.0) << "exp(" << in[i] << ") = " << out[i];
+      worst = std::max(worst, error);
+    }
+  }
+  EXPECT_GT(worst, 0.3) << "nothing was measured";
 }
 
 // Distance between neighbours of f64 where the value lies.
