@@ -23,7 +23,7 @@ struct Version {
 };
 
 inline constexpr Version kVmVersion = {1, 0};    // module.fbs, vm_opcodes.def
-inline constexpr Version kHalVersion = {1, 3};   // hal_imports.def
+inline constexpr Version kHalVersion = {1, 4};   // hal_imports.def
 inline constexpr Version kCheckVersion = {1, 0}; // check_imports.def
 
 } // namespace kiln::schema

@@ -46,6 +46,7 @@ struct ToolOptions {
   std::string input = "-";
   std::string output = "-";
   std::string inputType = "auto";
+  onnx::ImportOptions import;
   std::string dumpPhasesTo;
   std::string remarksTo;
   bool remarks = false;
@@ -90,6 +91,8 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
       "kiln-input-type", &options.inputType, "name",
       "auto, none, tosa, stablehlo or onnx: Kiln reads linalg on tensors, and TOSA and StableHLO where a program has "
       "them; a file that starts as an ONNX model does is imported first");
+  binder.flag("kiln-onnx-donate", &options.import.donated, "names",
+              "Inputs of an ONNX model whose memory a call takes, to update it, as --donate of kiln-import-onnx says");
   binder.action(
       "kiln-hal-list-target-backends",
       [&compiler] {
@@ -303,7 +306,7 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
     if (!read.ok())
       return report(read.status());
     model = std::move(*read);
-    module = onnx::importModel(*model, {}, context);
+    module = onnx::importModel(*model, options.import, context);
     if (!module)
       return false;
   } else {

@@ -36,6 +36,9 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options) {
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
   binder.flag("entry-point-name", &options.import.entryPoint, "name",
               "What the program's function is called; the graph's name where it is not given");
+  binder.flag("donate", &options.import.donated, "names",
+              "Inputs whose memory a call takes, to update it: results may be in it, and who calls uses it no more. * "
+              "stands for any letters, as in past_key_values.*");
   binder.group("Weights beside the program");
   binder.flag(
       "externalize-params", &options.externalize,

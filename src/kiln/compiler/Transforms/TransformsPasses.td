@@ -177,7 +177,8 @@ def WrapEntryPointsPass : Pass<"kiln-wrap-entry-points", "mlir::ModuleOp"> {
   let description = [{
     Turns each public `func.func` into a `util.func`: a tensor argument becomes a buffer view that is imported (its type
     and shape are checked at run time), a tensor result is exported, and scalars take the VM's types: i1, i8 and i16
-    travel as i32, index as i64, f16 and bf16 as f32. What a test expects (`check`) crosses the same boundary. The original declaration is kept as text for reflection. Private
+    travel as i32, index as i64, f16 and bf16 as f32. The memory of a tensor whose argument is `kiln.donated` is taken from
+    the caller, when all arguments have been checked. What a test expects (`check`) crosses the same boundary. The original declaration is kept as text for reflection. Private
     functions, which nothing calls after inlining, are dropped.
   }];
   let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::HAL::HALDialect", "::mlir::arith::ArithDialect",

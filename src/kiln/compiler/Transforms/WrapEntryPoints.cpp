@@ -46,13 +46,20 @@ static Value toBoundary(OpBuilder &builder, Location loc, Value value, Type type
   return arith::ExtSIOp::create(builder, loc, type, value);
 }
 
+static bool isDonated(func::FuncOp func, unsigned argument) {
+  return func.getArgAttr(argument, HAL::kDonatedAttr) && isa<RankedTensorType>(func.getArgumentTypes()[argument]);
+}
+
 // "sync func @abs(%input0: tensor<f32>) -> (%output0: tensor<f32>)"
 static std::string declarationOf(func::FuncOp func) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "sync func @" << func.getSymName() << "(";
-  llvm::interleaveComma(llvm::enumerate(func.getArgumentTypes()), os,
-                        [&](auto it) { os << "%input" << it.index() << ": " << it.value(); });
+  llvm::interleaveComma(llvm::enumerate(func.getArgumentTypes()), os, [&](auto it) {
+    os << "%input" << it.index() << ": " << it.value();
+    if (isDonated(func, it.index()))
+      os << " {" << HAL::kDonatedAttr << "}";
+  });
   os << ") -> (";
   llvm::interleaveComma(llvm::enumerate(func.getResultTypes()), os,
                         [&](auto it) { os << "%output" << it.index() << ": " << it.value(); });
@@ -93,12 +100,13 @@ private:
       Value given = body.addArgument(arguments[i], old.getLoc());
       Value value;
       if (auto tensor = dyn_cast<RankedTensorType>(old.getType()))
-        value = importTensor(builder, old.getLoc(), given, tensor, i);
+        value = importTensor(builder, old.getLoc(), given, tensor, i, isDonated(func, i));
       else
         value = toProgram(builder, old.getLoc(), given, old.getType());
       old.replaceAllUsesWith(value);
     }
     body.eraseArguments(0, count);
+    donateViews(builder, func, body);
 
     entry.walk([&](Operation *op) {
       if (isa_and_nonnull<Check::CheckDialect>(op->getDialect()))
@@ -115,6 +123,25 @@ private:
     }
     Util::ReturnOp::create(builder, ret->getLoc(), returned);
     ret->erase();
+  }
+
+  // When all arguments have been checked, so that a call that fails for them has taken none.
+  void donateViews(OpBuilder &builder, func::FuncOp func, Block &body) {
+    for (BlockArgument view : body.getArguments()) {
+      if (!isDonated(func, view.getArgNumber()))
+        continue;
+      SmallVector<Value> others;
+      for (BlockArgument other : body.getArguments())
+        if (other != view && other.getType() == view.getType())
+          others.push_back(other);
+      HAL::BufferViewDonateOp::create(builder, view.getLoc(), view,
+                                      labelOf(builder, view.getLoc(), view.getArgNumber()), others);
+    }
+  }
+
+  Value labelOf(OpBuilder &builder, Location loc, unsigned argument) {
+    return Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()),
+                                  builder.getStringAttr("input" + Twine(argument)));
   }
 
   // What is expected of values is asked of whoever runs the program.
@@ -153,9 +180,9 @@ private:
   }
 
   // Checks the view first, so that the extents that are read are those of a view of the right rank.
-  Value importTensor(OpBuilder &builder, Location loc, Value view, RankedTensorType type, unsigned index) {
-    auto label = Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()),
-                                        builder.getStringAttr("input" + Twine(index)));
+  Value importTensor(OpBuilder &builder, Location loc, Value view, RankedTensorType type, unsigned index,
+                     bool isDonated) {
+    Value label = labelOf(builder, loc, index);
     Value elementType = arith::ConstantOp::create(
         builder, loc, builder.getI32IntegerAttr(HAL::elementTypeNumber(type.getElementType())));
     SmallVector<Value> shape;
@@ -169,7 +196,7 @@ private:
       Value dimension = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(i));
       dims.push_back(HAL::BufferViewDimOp::create(builder, loc, builder.getIndexType(), view, dimension));
     }
-    return HAL::TensorImportOp::create(builder, loc, type, view, dims);
+    return HAL::TensorImportOp::create(builder, loc, type, view, dims, isDonated);
   }
 
   Value exportTensor(OpBuilder &builder, Location loc, Value tensor) {

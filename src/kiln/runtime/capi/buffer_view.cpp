@@ -154,15 +154,16 @@ size_t kiln_buffer_view_byte_size(kiln_ref_t ref) {
 }
 const void *kiln_buffer_view_data(kiln_ref_t ref) {
   Ref<hal::BufferView> view = viewOf(__func__, ref);
-  return view ? view->buffer()->hostPointer() : nullptr;
+  return view && !view->isDonated() ? view->buffer()->hostPointer() : nullptr;
 }
 kiln_status_t *kiln_buffer_view_read(kiln_ref_t ref, void *target, size_t size) {
   return guarded([&] { return readView(ref, target, size); });
 }
 void *kiln_buffer_view_mutable_data(kiln_ref_t ref) {
   Ref<hal::BufferView> view = viewOf(__func__, ref);
-  return view && hal::allows(view->buffer()->access(), hal::MemoryAccess::Write) ? view->buffer()->hostPointer()
-                                                                                 : nullptr;
+  return view && !view->isDonated() && hal::allows(view->buffer()->access(), hal::MemoryAccess::Write)
+             ? view->buffer()->hostPointer()
+             : nullptr;
 }
 kiln_status_t *kiln_buffer_view_write(kiln_ref_t ref, const void *source, size_t size) {
   return guarded([&] { return writeView(ref, source, size); });

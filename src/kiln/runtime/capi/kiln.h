@@ -243,7 +243,11 @@ KILN_API kiln_status_t *kiln_buffer_view_read(kiln_ref_t view, void *target, siz
 /* Who may write when. An argument belongs to its call until that has ended (an asynchronous one: until its fence is
  * signalled): write before, and after. A result of a compiled function is the caller's to write: its memory is that of
  * no argument, constant or other result. Constants that a native function is given are read-only. Nothing
- * checks that threads keep to it. */
+ * checks that threads keep to it.
+ * An argument that the compiled function says it is given for good (`kiln.donated` in its declaration) is not the
+ * caller's any more once the call has begun: its memory may be that of a result. The reference stays valid, but reading
+ * or writing its elements fails, and so does another call that is given it. Its memory must be writable, and none of
+ * another argument's. */
 
 /* As kiln_buffer_view_data, to write to; NULL, too, where the memory is read-only. */
 KILN_API void *kiln_buffer_view_mutable_data(kiln_ref_t view);

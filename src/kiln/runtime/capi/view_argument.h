@@ -10,12 +10,14 @@
 
 namespace kiln::capi {
 
-// The view that a reference is to.
+// The view that a reference is to, whose memory is still that of who holds it.
 inline Result<Ref<hal::BufferView>> viewArgument(kiln_ref_t ref) {
   KILN_ASSIGN_OR_RETURN(vm::AnyRef object, refArgument(ref));
   Ref<hal::BufferView> view = object.get<hal::BufferView>();
   if (!view)
     return invalidArgument("the reference is {}; a hal.buffer_view is needed", object.typeName());
+  if (view->isDonated())
+    return failedPrecondition("the memory of this {} was given away to a call", view->typeText());
   return view;
 }
 // Whether an object may be given to a session of the instance.

@@ -1,4 +1,4 @@
-// A buffer seen as a dense, row-major tensor. Immutable.
+// A buffer seen as a dense, row-major tensor. Immutable, but for being given away.
 #ifndef KILN_RUNTIME_HAL_BUFFER_VIEW_H
 #define KILN_RUNTIME_HAL_BUFFER_VIEW_H
 
@@ -9,6 +9,7 @@
 #include "kiln/schema/tensor_limits.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,6 +36,12 @@ public:
   // "2x3xf32"
   std::string typeText() const;
 
+  // The memory was given to a call, which may have updated it, and is no longer that of who holds the view. On any
+  // thread.
+  bool isDonated() const { return donated.load(std::memory_order_acquire); }
+  // False where it was already.
+  bool donate() { return !donated.exchange(true, std::memory_order_acq_rel); }
+
 private:
   BufferView(Ref<Buffer> buffer, ElementType type, std::span<const uint64_t> shape, uint64_t elements);
 
@@ -43,6 +50,7 @@ private:
   ElementType type;
   uint32_t dimensionCount;
   std::array<uint64_t, kMaxRank> dimensions;
+  std::atomic<bool> donated = false;
 };
 
 // Elements of a shape, and bytes of them in memory; OutOfRange where 64 bits do not hold the number.

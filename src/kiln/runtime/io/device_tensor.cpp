@@ -11,7 +11,6 @@ Result<Ref<hal::BufferView>> toDevice(hal::Device &device, HostTensor tensor) {
   hal::HostMemory memory;
   memory.data = owner->bytes().data();
   memory.length = owner->bytes().size();
-  memory.access = hal::MemoryAccess::Read;
   memory.release = [owner] {};
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device.allocator().importHost(std::move(memory)));
   return hal::BufferView::create(std::move(buffer), owner->type(), owner->shape());

@@ -10,7 +10,7 @@
 
 namespace kiln::io {
 
-// The tensor as a read-only input of programs. A device that shares the host's memory uses the tensor's in place, and
+// The tensor as an input of programs. A device that shares the host's memory uses the tensor's in place, and
 // frees it with the last reference; every page has memory of its own.
 Result<Ref<hal::BufferView>> toDevice(hal::Device &device, HostTensor tensor);
 

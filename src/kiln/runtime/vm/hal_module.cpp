@@ -78,6 +78,15 @@ Status viewMismatch(const BufferView &view, std::string_view label, ElementType 
   return invalidArgument("{}: expected {}, got {} ({})", label, expectedText(type, shape), view.typeText(), reasons);
 }
 
+Status wasDonated(std::string_view label) {
+  return failedPrecondition("{}: its memory was given away to an earlier call", label);
+}
+
+bool shareMemory(const Buffer &a, const Buffer &b) {
+  return a.allocation() == b.allocation() && a.allocationOffset() < b.allocationOffset() + b.byteLength() &&
+         b.allocationOffset() < a.allocationOffset() + a.byteLength();
+}
+
 // The functions of hal_imports.def, under its names.
 class HalModule final : public NativeModule {
 public:
@@ -257,10 +266,28 @@ private:
     bool equal = static_cast<uint32_t>(view.elementType()) == type && view.rank() == shape.values.size();
     for (size_t i = 0; equal && i < shape.values.size(); ++i)
       equal = static_cast<int64_t>(shape.values[i]) < 0 || shape.values[i] == view.dimension(i);
+    if (view.isDonated())
+      return wasDonated(label.bytes());
     if (equal) [[likely]]
       return okStatus();
     KILN_ASSIGN_OR_RETURN(ElementType element, elementType(type));
     return viewMismatch(view, label.bytes(), element, shape.values);
+  }
+
+  Status callBufferViewDonate(BufferView &view, Rodata &label, Repeated others) {
+    Buffer &buffer = *view.buffer();
+    if (!allows(buffer.access(), MemoryAccess::Write))
+      return invalidArgument("{}: it is given away to be updated, but its memory may only be read", label.bytes());
+    for (uint32_t i = 0; i < others.count; ++i) {
+      auto *other = others.refs[i]->as<BufferView>();
+      if (!other)
+        return invalidArgument("view {} of a donation is a {}; a hal.buffer_view is needed", i,
+                               others.refs[i]->typeName());
+      if (shareMemory(buffer, *other->buffer()))
+        return invalidArgument("{}: it is given away to be updated, and another argument has the same memory",
+                               label.bytes());
+    }
+    return view.donate() ? okStatus() : wasDonated(label.bytes());
   }
 
   Result<uint64_t> callBufferViewDim(BufferView &view, uint32_t index) {

@@ -246,6 +246,40 @@ TEST_P(HalModuleTest, assertTellsWhatDiffers) {
   EXPECT_EQ(check(allocate(4), 16, {4}), "argument 0 is hal.buffer; a hal.buffer_view is needed");
 }
 
+TEST_P(HalModuleTest, viewsAreGivenAwayOnce) {
+  Ref<Rodata> label = makeRef<Rodata>("input1", nullptr);
+  auto message = [](const Status &status) {
+    return status.ok() ? "ok" : std::string(status.message().substr(0, status.message().find('\n')));
+  };
+  auto donate = [&](const Value &given, const std::vector<Value> &others) {
+    std::vector<Value> arguments = {given, Value(label)};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    return message(
+        call("buffer_view.donate", "rrr*_", "rr" + std::string(others.size(), 'r') + "_", arguments).status());
+  };
+  auto check = [&](const Value &given) {
+    return message(
+        call("buffer_view.assert", "rriI*_", "rriI_", {given, Value(label), Value::i32(16), Value::i64(4)}).status());
+  };
+  Value buffer = allocate(48);
+  auto part = [&](int64_t offset) {
+    return must(call("buffer_view.create", "rIIiI*_r", "rIIiI_r",
+                     {buffer, Value::i64(offset), Value::i64(16), Value::i32(16), Value::i64(4)}));
+  };
+  Value first = part(0), overlapping = part(8), behind = part(16);
+  EXPECT_EQ(donate(first, {behind, overlapping}),
+            "input1: it is given away to be updated, and another argument has the same memory");
+  EXPECT_EQ(donate(first, {first}), "input1: it is given away to be updated, and another argument has the same memory");
+  EXPECT_EQ(check(first), "ok") << "what was refused is still the caller's";
+  EXPECT_EQ(donate(first, {behind}), "ok");
+  EXPECT_EQ(donate(first, {}), "input1: its memory was given away to an earlier call");
+  EXPECT_EQ(check(first), "input1: its memory was given away to an earlier call");
+  EXPECT_EQ(check(behind), "ok");
+  EXPECT_EQ(donate(behind, {buffer}), "view 0 of a donation is a hal.buffer; a hal.buffer_view is needed");
+  behind.as<BufferView>()->buffer()->seal();
+  EXPECT_EQ(donate(behind, {}), "input1: it is given away to be updated, but its memory may only be read");
+}
+
 TEST_P(HalModuleTest, commandsAndFences) {
   auto create = [&](int32_t mode, int32_t slots) {
     return call("command_buffer.create", "rii_r", "rii_r", {deviceValue(), Value::i32(mode), Value::i32(slots)});

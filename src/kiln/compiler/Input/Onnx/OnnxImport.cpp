@@ -1,6 +1,7 @@
 #include "kiln/compiler/Input/Onnx/OnnxImport.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/LinalgExt/IR/LinalgExtOps.h"
 #include "kiln/compiler/Input/Onnx/GraphImporter.h"
 
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 
@@ -67,6 +69,8 @@ private:
     auto function =
         func::FuncOp::create(e.b, file, functionName(model, options), e.b.getFunctionType(types, TypeRange()));
     Block *body = function.addEntryBlock();
+    if (failed(donate(function, inputs)))
+      return failure();
     e.b.setInsertionPointToStart(body);
     Scope scope;
     for (auto [input, argument] : llvm::zip(inputs, body->getArguments()))
@@ -82,6 +86,23 @@ private:
       return tellRefusals(file);
     func::ReturnOp::create(e.b, file, results);
     function.setType(e.b.getFunctionType(types, ValueRange(results).getTypes()));
+    return success();
+  }
+
+  LogicalResult donate(func::FuncOp function, ArrayRef<const ValueInfo *> inputs) {
+    for (const std::string &text : options.donated) {
+      llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
+      if (!pattern)
+        return emitError(e.loc) << "'" << text << "' names no inputs: " << llvm::toString(pattern.takeError());
+      bool isFound = false;
+      for (auto [index, input] : llvm::enumerate(inputs))
+        if (pattern->match(input->name)) {
+          function.setArgAttr(index, HAL::kDonatedAttr, e.b.getUnitAttr());
+          isFound = true;
+        }
+      if (!isFound)
+        return emitError(e.loc) << "no input is called '" << text << "', which is to be given away";
+    }
     return success();
   }
 

@@ -11,6 +11,8 @@ namespace kiln::onnx {
 
 struct ImportOptions {
   std::string entryPoint; // the function's name; empty: the graph's
+  // Which inputs' memory is the program's from a call on: names, with * for any letters.
+  std::vector<std::string> donated = {};
 };
 
 // Null after an error, which has been emitted and names all nodes that are not supported. Constants of the program are

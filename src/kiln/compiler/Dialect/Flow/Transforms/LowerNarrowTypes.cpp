@@ -417,8 +417,8 @@ private:
       if (!isPacked(type))
         return success();
       Packing packing(b, loc, type, import.getDynamicDims());
-      Value packed =
-          HAL::TensorImportOp::create(b, loc, packing.packedType(), import.getSource(), packing.packedDims());
+      Value packed = HAL::TensorImportOp::create(b, loc, packing.packedType(), import.getSource(), packing.packedDims(),
+                                                 import.getDonated());
       import.replaceAllUsesWith(packing.unpack(packed));
       import.erase();
       return success();

@@ -31,6 +31,9 @@ llvm::hash_code hash_value(const TileConfig &config);
 
 namespace kiln::HAL {
 
+// Of an argument of a public function: its memory is the program's from the call on, which may give results in it.
+inline constexpr llvm::StringLiteral kDonatedAttr = "kiln.donated";
+
 // The number of an element type in kiln/schema/element_type.def, or 0 for a type that has none. `index` is stored as
 // i64.
 int32_t elementTypeNumber(mlir::Type type);

@@ -231,9 +231,10 @@ def HAL_InterfaceBindingSubspanOp : HAL_Op<"interface.binding.subspan", [Pure]> 
 def HAL_TensorImportOp : HAL_Op<"tensor.import", [Pure]> {
   let summary = "a buffer view that the caller gives, as a tensor";
   let description = [{
-    The view has been checked to have the tensor's element type and shape; `dynamic_dims` are its own extents.
+    The view has been checked to have the tensor's element type and shape; `dynamic_dims` are its own extents. Memory
+    that is `donated` is the program's own from then on.
   }];
-  let arguments = (ins HAL_BufferView:$source, Variadic<Index>:$dynamic_dims);
+  let arguments = (ins HAL_BufferView:$source, Variadic<Index>:$dynamic_dims, UnitAttr:$donated);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source attr-dict `:` type($source) `->` type($result) (`{` $dynamic_dims^ `}`)?
@@ -340,6 +341,10 @@ def HAL_BufferViewBufferOp : HAL_HostOp<"buffer_view.buffer", [Pure]> {
 def HAL_BufferViewAssertOp : HAL_HostOp<"buffer_view.assert"> {
   let summary = "fails where element type or shape differ; -1 takes any extent";
   let arguments = (ins HAL_BufferView:$view, AnyType:$label, I32:$element_type, Variadic<Index>:$shape);
+}
+def HAL_BufferViewDonateOp : HAL_HostOp<"buffer_view.donate"> {
+  let summary = "takes a view's memory from the caller; fails where others of the call have it, too";
+  let arguments = (ins HAL_BufferView:$view, AnyType:$label, Variadic<HAL_BufferView>:$others);
 }
 def HAL_BufferViewDimOp : HAL_HostOp<"buffer_view.dim", [Pure]> {
   let summary = "an extent of a view";

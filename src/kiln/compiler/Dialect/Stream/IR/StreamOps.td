@@ -52,8 +52,8 @@ class Stream_Op<string mnemonic, list<Trait> traits = []> : Op<Stream_Dialect, m
 //===--- The tensor boundary -------------------------------------------------------------------------------------===//
 
 def Stream_TensorImportOp : Stream_Op<"tensor.import", [Pure]> {
-  let summary = "the memory of a buffer view";
-  let arguments = (ins AnyType:$source);
+  let summary = "the memory of a buffer view, which is the program's own where it is donated";
+  let arguments = (ins AnyType:$source, UnitAttr:$donated);
   let results = (outs Stream_Resource:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
 }

@@ -248,7 +248,7 @@ private:
     OpBuilder builder(op);
     Location loc = op->getLoc();
     if (auto import = dyn_cast<HAL::TensorImportOp>(op))
-      return finish(op, TensorImportOp::create(builder, loc, resource, import.getSource()));
+      return finish(op, TensorImportOp::create(builder, loc, resource, import.getSource(), import.getDonated()));
     if (auto exportOp = dyn_cast<HAL::TensorExportOp>(op)) {
       Type encoding = boundaryTypes.lookup(op);
       return finish(op, TensorExportOp::create(builder, loc, exportOp.getType(), exportOp.getSource(),

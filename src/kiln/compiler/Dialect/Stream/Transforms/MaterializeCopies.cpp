@@ -17,8 +17,10 @@ namespace kiln::Stream {
 #define GEN_PASS_DEF_MATERIALIZECOPIESPASS
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h.inc"
 
-// Memory that this program has just written and that nothing else can see.
+// Memory that this program has just written, or was given for good, and that nothing else can see.
 static bool isFresh(Value value) {
+  if (auto import = value.getDefiningOp<TensorImportOp>())
+    return import.getDonated();
   return isa_and_nonnull<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp, AsyncTransferOp>(
       value.getDefiningOp());
 }

@@ -28,11 +28,11 @@ def MaterializeCopiesPass : Pass<"kiln-stream-materialize-copies", "mlir::Module
   let summary = "Copies what is overwritten while it is still needed";
   let description = [{
     A dispatch that updates an operand in place may do so only where it is the value's last use, and where the memory is
-    the program's own. Elsewhere it gets a copy. Memory of its own goes with what control flow passes on: through the
+    the program's own: it wrote it, or was given it for good. Elsewhere it gets a copy. Memory of its own goes with what control flow passes on: through the
     branches of an `scf.if`, of which one may update it and another leave it as it is, through selects, and from turn to
     turn of a loop. A loop that updates what it carries takes over what nothing needs after it, or gets one copy before
     its first turn. A result that leaves the program is memory that no other result and no global is: a value that is
-    returned twice is copied once, and one that came in is copied for each time.
+    returned twice is copied once, and one that came in is copied for each time, unless it was given away.
   }];
   let dependentDialects = ["::kiln::Util::UtilDialect"];
 }
