@@ -41,6 +41,7 @@ struct Problem {
   std::optional<int64_t> channels;
   int64_t outer = 1;          // extent of the loop around `inner` that has rows as well
   bool hasOwnFilters = false; // of a channel each
+  bool isStreamed = false;    // few rows, and an input whose rows are columns of the result
 };
 } // namespace
 
@@ -49,6 +50,25 @@ static int64_t multiply(int64_t a, int64_t b) {
 }
 static int64_t known(int64_t extent) {
   return ShapedType::isDynamic(extent) ? unknownExtent : extent;
+}
+
+// So few rows use a vector that is loaded too seldom to hide how long loading it takes.
+static constexpr int64_t fewRows = 8, fewestColumns = 128;
+// A smaller input stays in a core's own cache.
+static constexpr int64_t leastStreamed = int64_t(1) << 16;
+
+// Whether what `op` reads for each column of its result lies along these.
+static bool readsColumns(linalg::LinalgOp op, unsigned columns) {
+  bool found = false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!map.isFunctionOfDim(columns) || map.getNumResults() < 2)
+      continue;
+    if (map.getResults().back() != getAffineDimExpr(columns, op.getContext()))
+      return false;
+    found = true;
+  }
+  return found;
 }
 
 static Problem describe(TilingInterface op) {
@@ -75,6 +95,11 @@ static Problem describe(TilingInterface op) {
   for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
     if (!parallel)
       problem.k = multiply(problem.k, extent);
+  problem.isStreamed = linalgOp && !problem.channels && problem.m == problem.inner && ShapedType::isStatic(problem.m) &&
+                       problem.m <= fewRows && known(problem.n) >= fewestColumns &&
+                       linalgOp.getNumReductionLoops() == 1 && !shape.resultLoops.empty() &&
+                       known(multiply(problem.n, problem.k)) >= leastStreamed &&
+                       readsColumns(linalgOp, shape.resultLoops[0]);
   return problem;
 }
 
@@ -100,6 +125,19 @@ static int64_t shareEvenly(int64_t extent, int64_t most, int64_t unit) {
   int64_t parts = llvm::divideCeil(extent, most);
   int64_t part = llvm::alignTo(llvm::divideCeil(extent, parts), unit);
   return std::min(part, extent);
+}
+
+// Of a tile, a few rows of the input are added to the sums at a time, from one end to the other: memory is read in long
+// runs. Down each few columns all of the input's pages would be touched, for a line or two of each.
+static TileConfig fitStream(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
+  constexpr int64_t rowsAtATime = 8, page = 1024, workgroups = 16;
+  config.m = config.rows = problem.m;
+  config.columns = lanes * std::clamp<int64_t>(registers / 4 / std::max<int64_t>(1, problem.m), 1, 4);
+  config.k = rowsAtATime;
+  const int64_t n = known(problem.n);
+  config.n = shareEvenly(problem.n, std::max(n / workgroups, std::min(page, n / 2)), config.columns);
+  config.packB = false;
+  return config;
 }
 
 static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
@@ -242,7 +280,8 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
     bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
   int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
   if (root.strategy == "contraction") {
-    TileConfig config = fitContraction(base, problem, lanes, target.vectorRegisters);
+    TileConfig config = problem.isStreamed ? fitStream(base, problem, lanes, target.vectorRegisters)
+                                           : fitContraction(base, problem, lanes, target.vectorRegisters);
     limitKept(config, problem, bytesBeside(root));
     // Rows that are computed once, for all columns.
     if (const int64_t bytes = bytesOfScores(root); bytes != 0) {

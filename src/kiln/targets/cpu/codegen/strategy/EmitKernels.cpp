@@ -88,7 +88,10 @@ public:
           done.insert(fill);
       }
     }
+    llvm::DenseSet<Operation *> epilogues; // which are gone
     for (linalg::LinalgOp op : ops) {
+      if (epilogues.contains(op))
+        continue;
       if (done.contains(op)) {
         rewriter.eraseOp(op);
         continue;
@@ -99,7 +102,10 @@ public:
       KernelPlan plan = planKernel(
           op, target, lowering && isMain(op, lowering.getStrategy()) ? &lowering.getConfiguration() : nullptr);
       remark(function, op, plan);
-      emitKernel(rewriter, op, plan, target, initialValues.lookup(op));
+      const Epilogue epilogue = findEpilogue(op, plan, target);
+      if (epilogue.op)
+        epilogues.insert(epilogue.op);
+      emitKernel(rewriter, op, plan, target, initialValues.lookup(op), epilogue);
     }
   }
 

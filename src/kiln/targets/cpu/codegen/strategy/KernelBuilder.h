@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "kiln/targets/cpu/codegen/strategy/KernelEpilogue.h"
 #include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
 #include "kiln/targets/cpu/codegen/strategy/PayloadEmitter.h"
 
@@ -15,7 +16,7 @@ namespace kiln {
 class KernelBuilder {
 public:
   KernelBuilder(mlir::RewriterBase &builder, mlir::linalg::LinalgOp op, const KernelPlan &plan,
-                const KernelTarget &target, llvm::ArrayRef<mlir::Value> initialValues);
+                const KernelTarget &target, llvm::ArrayRef<mlir::Value> initialValues, const Epilogue &epilogue);
 
   // Writes the loops before the operation, and erases it.
   void run();
@@ -83,6 +84,8 @@ private:
   int64_t rowCount() const { return plan.rowLoop >= 0 ? dims[plan.rowLoop].count : 1; }
   llvm::SmallVector<Point> tilePoints() const;
   void emitTile();
+  // What follows, of the result at a point.
+  void emitEpilogue(Point point, Value result);
   Values emitReductions(unsigned level, unsigned count, mlir::ValueRange sums,
                         llvm::function_ref<Values(mlir::ValueRange)> body);
   // The body at a point; `sums` stand for the inits, or are empty where these are loaded.
@@ -105,7 +108,8 @@ private:
   Value position(unsigned dim, Point point, int64_t lane = 0);
   Values indicesOf(mlir::AffineMap map, Point point, int64_t lane = 0);
   Value load(mlir::OpOperand &operand, Point point);
-  void store(mlir::OpOperand &init, Point point, Value value);
+  Value loadForEpilogue(mlir::OpOperand &operand, Point point);
+  void store(mlir::OpOperand &init, mlir::AffineMap map, Point point, Value value);
   Value loadVector(Value memory, mlir::ValueRange indices, Value mask);
   void readAhead(mlir::Value panel, llvm::SmallVector<mlir::Value> indices);
   Value loadStrided(Value memory, mlir::AffineMap map, Point point);
@@ -127,6 +131,8 @@ private:
   const KernelPlan &plan;
   PayloadEmitter payload;
   llvm::ArrayRef<Value> initialValues;
+  const Epilogue &epilogue;
+  std::optional<PayloadEmitter> epiloguePayload;
 
   mlir::Operation *anchor = nullptr; // after it goes what all loops use
   llvm::SmallVector<mlir::OpFoldResult> extents;

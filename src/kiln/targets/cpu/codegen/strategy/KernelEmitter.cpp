@@ -14,24 +14,29 @@ using namespace mlir;
 namespace kiln {
 
 KernelBuilder::KernelBuilder(RewriterBase &builder, linalg::LinalgOp op, const KernelPlan &plan,
-                             const KernelTarget &target, ArrayRef<Value> initialValues)
+                             const KernelTarget &target, ArrayRef<Value> initialValues, const Epilogue &epilogue)
     : builder(builder), op(op), loc(op.getLoc()), plan(plan), payload(builder, op, plan.rowLoads, target.fma),
-      initialValues(initialValues), lanes(plan.lanes) {}
+      initialValues(initialValues), epilogue(epilogue), lanes(plan.lanes) {
+  if (epilogue.op)
+    epiloguePayload.emplace(builder, epilogue.op, ArrayRef<Operation *>(), target.fma);
+}
 
 void KernelBuilder::run() {
-  builder.setInsertionPoint(op);
+  builder.setInsertionPoint(epilogue.op ? epilogue.op : op);
   anchor = arith::ConstantIndexOp::create(builder, loc, 0);
   for (Range range : op.createLoopRanges(builder, loc))
     extents.push_back(range.size);
   dims.resize(extents.size());
   emitParallel(0);
   builder.eraseOp(op);
+  if (epilogue.op)
+    builder.eraseOp(epilogue.op);
 }
 
 void emitKernel(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &plan, const KernelTarget &target,
-                ArrayRef<Value> initialValues) {
+                ArrayRef<Value> initialValues, const Epilogue &epilogue) {
   OpBuilder::InsertionGuard guard(rewriter);
-  KernelBuilder(rewriter, op, plan, target, initialValues).run();
+  KernelBuilder(rewriter, op, plan, target, initialValues, epilogue).run();
 }
 
 //===--- Index arithmetic
@@ -103,8 +108,12 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
   auto from = getConstantIntValue(lower), to = getConstantIntValue(upper);
   if (lower == upper || (from && to && *to <= *from))
     return init;
-  llvm::scope_exit restore([this, memory = payload.memory(), oldLoads = loads, oldPositions = positions]() mutable {
+  PayloadEmitter::Memory later = epiloguePayload ? epiloguePayload->memory() : PayloadEmitter::Memory();
+  llvm::scope_exit restore([this, memory = payload.memory(), later = std::move(later), oldLoads = loads,
+                            oldPositions = positions]() mutable {
     payload.memory() = std::move(memory);
+    if (epiloguePayload)
+      epiloguePayload->memory() = std::move(later);
     loads = std::move(oldLoads);
     positions = std::move(oldPositions);
   });
@@ -284,7 +293,7 @@ void KernelBuilder::emitTile() {
   if (plan.reductionLoops.empty()) {
     for (Point point : points)
       for (auto [init, value] : llvm::zip(op.getDpsInitsMutable(), computeBody(point, {})))
-        store(init, point, value);
+        store(init, op.getMatchingIndexingMap(&init), point, value);
     return;
   }
   if (plan.reduceLanes)
@@ -300,9 +309,27 @@ void KernelBuilder::emitTile() {
         results.push_back(payload.broadcast(value, lanes));
     return results;
   });
-  for (auto [i, point] : llvm::enumerate(points))
+  for (auto [i, point] : llvm::enumerate(points)) {
+    if (epilogue.op) {
+      emitEpilogue(point, sums[i]);
+      continue;
+    }
     for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable()))
-      store(init, point, sums[i * inits + index]);
+      store(init, op.getMatchingIndexingMap(&init), point, sums[i * inits + index]);
+  }
+}
+
+void KernelBuilder::emitEpilogue(Point point, Value result) {
+  linalg::LinalgOp next = epilogue.op;
+  SmallVector<Value> arguments;
+  for (OpOperand *input : next.getDpsInputOperands())
+    arguments.push_back(!next.payloadUsesValueFromOperand(input)   ? Value()
+                        : input->get() == op.getDpsInits().front() ? payload.broadcast(result, lanes)
+                                                                   : loadForEpilogue(*input, point));
+  arguments.push_back(Value()); // What is there is overwritten.
+  SmallVector<Value> values =
+      epiloguePayload->compute(arguments, lanes, [&](unsigned dim) { return indexValue(epilogue.loops[dim], point); });
+  store(*next.getDpsInitOperand(0), epilogue.maps.back(), point, values.front());
 }
 
 SmallVector<Value> KernelBuilder::emitReductions(unsigned level, unsigned count, ValueRange sums,
@@ -381,7 +408,7 @@ void KernelBuilder::emitLaneReduction() {
           vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), start, reassociate));
     }
     for (auto [combiner, total, init] : llvm::zip(combiners, totals, op.getDpsInitsMutable()))
-      store(init, {row, 0}, payload.combine(combiner, total, *next++));
+      store(init, op.getMatchingIndexingMap(&init), {row, 0}, payload.combine(combiner, total, *next++));
   }
   lanes = plan.lanes;
 }

@@ -142,11 +142,26 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
   return value;
 }
 
-void KernelBuilder::store(OpOperand &init, Point point, Value value) {
+Value KernelBuilder::loadForEpilogue(OpOperand &operand, Point point) {
+  if (!isa<MemRefType>(operand.get().getType()))
+    return operand.get();
+  AffineMap map = epilogue.maps[operand.getOperandNumber()];
+  const bool byVector = map.isFunctionOfDim(plan.vectorLoop);
+  const bool byRow = plan.rowLoop >= 0 && map.isFunctionOfDim(plan.rowLoop);
+  // Its operands are numbered behind the other operation's.
+  Value &value = loads[LoadKey(op->getNumOperands() + operand.getOperandNumber(), byRow ? point.row : 0,
+                               byVector ? point.vector : 0)];
+  if (!value)
+    value = byVector && lanes != 1 ? loadVector(operand.get(), indicesOf(map, point), maskOf(point.vector))
+                                   : memref::LoadOp::create(builder, loc, operand.get(), indicesOf(map, point));
+  return value;
+}
+
+void KernelBuilder::store(OpOperand &init, AffineMap map, Point point, Value value) {
   Value memory = init.get();
   value = payload.broadcast(value, lanes);
   value = convertElements(value, cast<MemRefType>(memory.getType()).getElementType());
-  SmallVector<Value> indices = indicesOf(op.getMatchingIndexingMap(&init), point);
+  SmallVector<Value> indices = indicesOf(map, point);
   if (lanes == 1)
     memref::StoreOp::create(builder, loc, value, memory, indices);
   else if (Value mask = maskOf(point.vector))

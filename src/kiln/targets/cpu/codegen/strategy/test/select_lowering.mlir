@@ -41,7 +41,7 @@ hal.executable private @on_avx512 {
         return %r : tensor<?x?xf64>
       }
       // CHECK-LABEL: func.func @vecmat(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_1x{{[0-9]+}}_0x1_fma">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_1x{{[0-9]+}}_8x1_fma_1x{{[0-9]+}}">
       func.func @vecmat(%a: tensor<512xf32>, %b: tensor<512x512xf32>, %c: tensor<512xf32>) -> tensor<512xf32> {
         %r = linalg.vecmat ins(%a, %b : tensor<512xf32>, tensor<512x512xf32>) outs(%c : tensor<512xf32>) -> tensor<512xf32>
         return %r : tensor<512xf32>
