@@ -15,7 +15,7 @@ def generic(maps, kinds, ins, outs, body, result):
 
 class Spelling:
     def __init__(self, name, heads=4, rows=40, keys=48, depth=32, groups=1, scale="scores", mask=None, transposed=False, isOne=True, keepsWeights=False,
-                 extentsOfCall=False, batch=None, element="f32"):
+                 extentsOfCall=False, batch=None, element="f32", repeats=False):
         self.__dict__.update(locals())
 
     def tensor(self, *extents):
@@ -56,10 +56,23 @@ class Spelling:
         if self.scale == "query":
             lines += [f"%eq = tensor.empty({dynamic}) : {query}", "%qs = " + generic([identity, identity], elementwise, [("%q", query)], "%eq", scaling, query)]
             source = "%qs"
-        head = f"h floordiv {self.groups}" if self.groups > 1 else "h"
         way = f"({b}h, m, n, d)"
-        if self.groups > 1:  # the heads of a group are a loop of their own
-            way, apart = f"({b}g, j, m, n, d)", self.heads // self.groups
+        apart, key, value = self.heads // self.groups, "%k", "%v"
+        if self.repeats:  # keys and values are written out for each head of a group
+            for name, kind, shape in (("%k", keys, self.inputs()[1]), ("%v", values, self.inputs()[2])):
+                each, last = shape[-2:], "[[0, 1], [2], [3]]"
+                wide, all = self.tensor(apart, self.groups, *each), self.tensor(self.heads, *each)
+                lines += [f"{name}e = tensor.empty() : {wide}",
+                          f"{name}w = " + generic(["(g, j, x, y) -> (g, x, y)", "(g, j, x, y) -> (g, j, x, y)"], ["parallel"] * 4, [(name, kind)], f"{name}e",
+                                                  "  ^bb0(%a: f32, %o: f32):\n    linalg.yield %a : f32", wide),
+                          f"{name}r = tensor.collapse_shape {name}w {last} : {wide} into {all}"]
+                if name == "%k":
+                    key, keys = "%kr", all
+                else:
+                    value, values = "%vr", all
+        isGrouped = self.groups > 1 and not self.repeats  # the heads of a group are a loop of their own
+        if isGrouped:
+            way = f"({b}g, j, m, n, d)"
             grouped = [self.tensor(apart, self.groups, rows, extent) for extent in (self.depth, self.keys)]
             groups = "[[0, 1], [2], [3]]"
             lines.append(f"%qg = tensor.expand_shape {source} {groups} output_shape [{apart}, {self.groups}, {rows}, {self.depth}] : {query} into {grouped[0]}")
@@ -68,9 +81,9 @@ class Spelling:
                                             [("%qg", grouped[0]), ("%k", keys)], "%fg", multiply, grouped[1]))
             lines.append(f"%s0 = tensor.collapse_shape %sg {groups} : {grouped[1]} into {score}")
         else:
-            key = f"{way} -> ({b}h, n, d)" if self.transposed else f"{way} -> ({b}h, d, n)"
-            lines.append("%s0 = " + generic([f"{way} -> ({b}h, m, d)", key, f"{way} -> ({b}h, m, n)"], lead + ["parallel"] * 2 + ["reduction"],
-                                            [(source, query), ("%k", keys)], "%fs", multiply, score))
+            mapOfKeys = f"{way} -> ({b}h, n, d)" if self.transposed else f"{way} -> ({b}h, d, n)"
+            lines.append("%s0 = " + generic([f"{way} -> ({b}h, m, d)", mapOfKeys, f"{way} -> ({b}h, m, n)"], lead + ["parallel"] * 2 + ["reduction"],
+                                            [(source, query), (key, keys)], "%fs", multiply, score))
         scores = "%s0"
         if self.scale == "scores":
             lines.append("%s1 = " + generic([identity, identity], elementwise, [(scores, score)], "%es", scaling, score))
@@ -78,6 +91,14 @@ class Spelling:
         if self.mask == "added":
             body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.addf %a, %b : f32\n    linalg.yield %p : f32"
             lines.append("%s2 = " + generic([identity, f"{loops} -> (m, n)", identity], elementwise, [(scores, score), ("%mask", arguments[3][1])], "%es", body, score))
+            scores = "%s2"
+        if self.mask == "positions":  # a mask of its own, computed from where an element is
+            seen = f"tensor<{self.rows}x{self.keys}xf32>"
+            body = ("  ^bb0(%o: f32):\n    %i = linalg.index 0 : index\n    %j = linalg.index 1 : index\n"
+                    "    %seen = arith.cmpi ule, %j, %i : index\n    %p = arith.select %seen, %zero, %low : f32\n    linalg.yield %p : f32")
+            lines += [f"%em = tensor.empty() : {seen}", "%mask = " + generic(["(m, n) -> (m, n)"], ["parallel"] * 2, [], "%em", body, seen)]
+            body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.addf %a, %b : f32\n    linalg.yield %p : f32"
+            lines.append("%s2 = " + generic([identity, f"{loops} -> (m, n)", identity], elementwise, [(scores, score), ("%mask", seen)], "%es", body, score))
             scores = "%s2"
         if self.mask == "causal":
             first = 2 if self.batch else 1
@@ -92,7 +113,7 @@ class Spelling:
         lines.append("%sum = " + generic([identity, ofRow], reduced, [("%e", score)], "%fr", fold("arith.addf"), row))
         body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.divf %a, %b : f32\n    linalg.yield %p : f32"
         lines.append("%w = " + generic([identity, ofRow, identity], elementwise, [("%e", score), ("%sum", row)], "%es", body, score))
-        if self.groups > 1:
+        if isGrouped:
             lines.append(f"%wg = tensor.expand_shape %w {groups} output_shape [{apart}, {self.groups}, {rows}, {self.keys}] : {score} into {grouped[1]}")
             lines += [f"%eh = tensor.empty() : {grouped[0]}", f"%fh = linalg.fill ins(%zero : f32) outs(%eh : {grouped[0]}) -> {grouped[0]}"]
             way = "(g, j, m, d, n)"
@@ -102,7 +123,7 @@ class Spelling:
         else:
             way = f"({b}h, m, d, n)"
             lines.append("%r = " + generic([f"{way} -> ({b}h, m, n)", f"{way} -> ({b}h, n, d)", f"{way} -> ({b}h, m, d)"], lead + ["parallel"] * 2 + ["reduction"],
-                                           [("%w", score), ("%v", values)], "%fo", multiply, result))
+                                           [("%w", score), (value, values)], "%fo", multiply, result))
         lines.append(f"return %r, %w : {result}, {score}" if self.keepsWeights else f"return %r : {result}")
         low = {"f32": "0xFF800000", "f16": "0xFC00"}[self.element]
         return ("\n  ".join(lines) + "\n}\n").replace(": f32", f": {self.element}").replace("0xFF800000", low)
@@ -111,10 +132,12 @@ class Spelling:
 SPELLINGS = [
     Spelling("after"), Spelling("before", scale="query"), Spelling("unscaled", scale=None), Spelling("odd", rows=37, keys=53, depth=19),
     Spelling("masked", mask="added"), Spelling("keys_as_rows", transposed=True), Spelling("one_batch", batch=1), Spelling("batches", batch=3, heads=2),
-    Spelling("any_rows", extentsOfCall=True),
+    Spelling("any_rows", extentsOfCall=True), Spelling("causal", mask="causal"), Spelling("causal_batches", mask="causal", batch=2),
+    Spelling("positions", mask="positions"),
+    Spelling("grouped", groups=2), Spelling("grouped_causal", groups=2, mask="causal"), Spelling("grouped_odd", heads=9, groups=3, rows=37, keys=53, depth=19, mask="added"),
+    Spelling("repeated", groups=2, repeats=True), Spelling("repeated_keys_as_rows", groups=4, repeats=True, transposed=True, mask="causal"),
     # Near misses.
-    Spelling("grouped", groups=2, isOne=False),
-    Spelling("causal", mask="causal", isOne=False), Spelling("weights_too", keepsWeights=True, isOne=False), Spelling("few_rows", rows=3, isOne=False),
+    Spelling("weights_too", keepsWeights=True, isOne=False), Spelling("few_rows", rows=3, isOne=False),
     Spelling("deep", depth=160, isOne=False), Spelling("long", heads=1, rows=9, keys=20000, isOne=False),
 ]
 

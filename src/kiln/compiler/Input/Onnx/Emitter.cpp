@@ -534,6 +534,48 @@ Value Emitter::reduceWhere(const Value &value, const Dims &flags, mlir::Value st
   return wrap(generic.getResult(0), type, dims);
 }
 
+// Whether two products of extents have the same factors.
+static bool haveSameFactors(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
+  using Factors = std::pair<int64_t, SmallVector<void *>>;
+  auto factorsOf = [](ArrayRef<OpFoldResult> extents) {
+    Factors factors(1, {});
+    SmallVector<OpFoldResult> left(extents);
+    while (!left.empty()) {
+      OpFoldResult extent = left.pop_back_val();
+      if (std::optional<int64_t> known = Emitter::known(extent))
+        factors.first *= *known;
+      else if (auto product = cast<mlir::Value>(extent).getDefiningOp<arith::MulIOp>())
+        left.append({product.getLhs(), product.getRhs()});
+      else
+        factors.second.push_back(cast<mlir::Value>(extent).getAsOpaquePointer());
+    }
+    llvm::sort(factors.second);
+    return factors;
+  };
+  return factorsOf(a) == factorsOf(b);
+}
+
+// Which dimensions of the longer of two shapes are together one of the shorter one's, if that shows.
+static std::optional<SmallVector<ReassociationIndices>> groupsOf(ArrayRef<OpFoldResult> longer,
+                                                                 ArrayRef<OpFoldResult> shorter) {
+  if (shorter.empty() || longer.size() <= shorter.size())
+    return std::nullopt;
+  SmallVector<ReassociationIndices> groups;
+  size_t next = 0;
+  for (OpFoldResult extent : shorter) {
+    ReassociationIndices &group = groups.emplace_back();
+    const size_t first = next;
+    do {
+      if (next == longer.size())
+        return std::nullopt;
+      group.push_back(next++);
+    } while (!haveSameFactors(extent, longer.slice(first, next - first)));
+  }
+  for (; next < longer.size() && Emitter::known(longer[next]) == 1; ++next)
+    groups.back().push_back(next);
+  return next == longer.size() ? std::optional(groups) : std::nullopt;
+}
+
 FailureOr<Value> Emitter::reshape(const Value &value, const Dims &dims) {
   const bool isSame = value.dims.size() == dims.size() && llvm::all_of(llvm::zip(value.dims, dims), [](auto pair) {
                         return same(std::get<0>(pair), std::get<1>(pair));
@@ -547,12 +589,13 @@ FailureOr<Value> Emitter::reshape(const Value &value, const Dims &dims) {
     return refuse("has " + Twine(*known(before)) + " elements, and " + Twine(*known(after)) + " are asked for");
   RankedTensorType from = tensorType(value.type, value.dims), to = tensorType(value.type, dims);
   mlir::Value tensor = tensorOf(value);
-  if (areKnown(value.dims) && areKnown(dims)) {
-    if (std::optional<SmallVector<ReassociationIndices>> groups = getReassociationIndicesForReshape(from, to)) {
-      if (from.getRank() > to.getRank())
-        return wrap(tensor::CollapseShapeOp::create(b, loc, to, tensor, *groups), value.type, dims);
-      return wrap(tensor::ExpandShapeOp::create(b, loc, to, tensor, *groups), value.type, dims);
-    }
+  const bool isCollapse = from.getRank() > to.getRank(), areAllKnown = areKnown(value.dims) && areKnown(dims);
+  if (auto groups = areAllKnown  ? getReassociationIndicesForReshape(from, to)
+                    : isCollapse ? groupsOf(value.dims, dims)
+                                 : groupsOf(dims, value.dims)) {
+    if (isCollapse)
+      return wrap(tensor::CollapseShapeOp::create(b, loc, to, tensor, *groups), value.type, dims);
+    return wrap(tensor::ExpandShapeOp::create(b, loc, to, tensor, *groups, dims), value.type, dims);
   }
   SmallVector<mlir::Value> unknown;
   for (OpFoldResult extent : dims)

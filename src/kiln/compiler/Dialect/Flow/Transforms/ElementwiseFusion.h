@@ -29,6 +29,9 @@ bool canTakeIn(mlir::OpOperand *operand, const DispatchLimits &limits);
 // weights that are made wider or scaled.
 bool takesInFactor(mlir::linalg::LinalgOp product, const DispatchLimits &limits);
 
+// Lets an input of which a loop's every turn reads the same element have no dimension for it.
+void dropBroadcastDims(mlir::IRRewriter &rewriter, mlir::linalg::GenericOp op);
+
 } // namespace kiln::Flow
 
 #endif // KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_ELEMENTWISEFUSION_H

@@ -12,6 +12,7 @@ std::unique_ptr<mlir::Pass> createFuseElementwisePass(const CompilerContext &con
 std::unique_ptr<mlir::Pass> createMergeReductionsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createChannelsLastPass(const CompilerContext &context, bool always = false);
+std::unique_ptr<mlir::Pass> createSplitBatchesPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createSplitColumnsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createJoinProductsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createGatherWindowsPass(const CompilerContext &context);

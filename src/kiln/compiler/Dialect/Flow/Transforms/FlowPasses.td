@@ -96,6 +96,19 @@ def SplitColumnsPass : Pass<"kiln-flow-split-columns", "mlir::ModuleOp"> {
   let constructor = "kiln::Flow::createSplitColumnsPass(context)";
 }
 
+def SplitBatchesPass : Pass<"kiln-flow-split-batches", "mlir::ModuleOp"> {
+  let summary = "Gives products and what is computed of them the loops that reshapes have made one of";
+  let description = [{
+    A product of batches and heads in one dimension has a loop for each where what is computed of it needs them apart, as a
+    mask that heads share, and where its other operand has the same for several heads, as keys of grouped queries that
+    were written out for each: those are read as they were before. So what is between two products of an attention has
+    one shape, and is one dispatch. Only for targets that make one of it.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createSplitBatchesPass(context)";
+}
+
 def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
   let summary = "Computes before a loop the reductions that give the same in each of its turns";
   let description = [{

@@ -116,59 +116,6 @@ bool reducesComputed(linalg::LinalgOp op) {
          });
 }
 
-// An input of which a loop's every turn reads the same element has no dimension for it.
-void dropBroadcastDims(IRRewriter &rewriter, linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics())
-    return;
-  SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<Value> inputs(op.getDpsInputs());
-  bool isChanged = false;
-  for (auto [input, map] : llvm::zip(inputs, maps)) {
-    auto type = dyn_cast<RankedTensorType>(input.getType());
-    if (!type || map.isPermutation())
-      continue;
-    // Of a loop of one turn, whose extent the result still says, there is none either; but beside the next loop's it
-    // becomes one with that where loops are collapsed.
-    const auto isLoopOfOne = [&](int64_t dim) {
-      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
-      if (!loop || extents[loop.getPosition()] != 1 || op.getNumReductionLoops() != 0)
-        return false;
-      return dim + 1 == type.getRank() || map.getResult(dim + 1) != rewriter.getAffineDimExpr(loop.getPosition() + 1);
-    };
-    const auto isDropped = [&](int64_t dim) {
-      return type.getDimSize(dim) == 1 && (isa<AffineConstantExpr>(map.getResult(dim)) || isLoopOfOne(dim));
-    };
-    SmallVector<int64_t> shape;
-    SmallVector<AffineExpr> exprs;
-    SmallVector<ReassociationIndices> groups;
-    ReassociationIndices first; // dropped ones before any that stays
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      if (isDropped(dim)) {
-        (groups.empty() ? first : groups.back()).push_back(dim);
-        continue;
-      }
-      groups.push_back(std::exchange(first, {}));
-      groups.back().push_back(dim);
-      shape.push_back(type.getDimSize(dim));
-      exprs.push_back(map.getResult(dim));
-    }
-    if (static_cast<int64_t>(shape.size()) == type.getRank())
-      continue;
-    rewriter.setInsertionPoint(op);
-    auto to = RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
-    input = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), to, input, groups);
-    map = AffineMap::get(map.getNumDims(), 0, exprs, op.getContext());
-    isChanged = true;
-  }
-  if (!isChanged)
-    return;
-  rewriter.modifyOpInPlace(op, [&] {
-    op.getInputsMutable().assign(inputs);
-    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
-  });
-}
-
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   explicit FuseElementwisePass(const CompilerContext &context) : context(&context) {}
@@ -285,12 +232,18 @@ private:
            !llvm::all_of(operand->getOwner()->getOperands(), isSameInEachCall);
   }
 
-  // Whether an operation may take what is reshaped as it was before.
+  static bool isProduct(Value value) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    return op && linalg::isaContractionOpInterface(op);
+  }
+
+  // Whether an operation may take what is reshaped as it was before: not beside a product that has the new shape.
   static bool isReshapedBehind(OpOperand *operand) {
     auto expand = operand->get().getDefiningOp<tensor::ExpandShapeOp>();
     auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
     return expand && consumer && expand.getSrcType().hasStaticShape() && !isa<BlockArgument>(expand.getSrc()) &&
-           !consumer.hasDynamicShape() && (consumer.getNumReductionLoops() == 0 || consumer.getNumDpsInputs() == 1);
+           !consumer.hasDynamicShape() && (consumer.getNumReductionLoops() == 0 || consumer.getNumDpsInputs() == 1) &&
+           llvm::none_of(consumer.getDpsInputs(), isProduct);
   }
 
   const CompilerContext *context;

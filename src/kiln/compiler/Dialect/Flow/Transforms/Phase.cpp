@@ -20,6 +20,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCSEPass());
   passes.addPass(createJoinProductsPass(context));
   passes.addPass(createSplitColumnsPass(context));
+  passes.addPass(createSplitBatchesPass(context));
   passes.addPass(createHoistReductionsPass());
   passes.addPass(createMarkSoftmaxPass());
   passes.addPass(createFuseElementwisePass(context));
@@ -45,6 +46,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([&context] { return createChannelsLastPass(context); });
   registerPass([&context] { return createGatherWindowsPass(context); });
   registerPass([&context] { return createJoinProductsPass(context); });
+  registerPass([&context] { return createSplitBatchesPass(context); });
   registerPass([&context] { return createSplitColumnsPass(context); });
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });

@@ -98,7 +98,7 @@ static bool readsInBody(Operation *op, ArrayRef<Operation *> group) {
 
 static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned rows) {
   auto op = dyn_cast<linalg::GenericOp>(candidate);
-  if (!op || !op.hasPureTensorSemantics() || op.hasIndexSemantics() || op.getNumLoops() < rows)
+  if (!op || !op.hasPureTensorSemantics() || op.getNumLoops() < rows)
     return false;
   bool reduces = op.getNumReductionLoops() > 0;
   std::optional<unsigned> parallel = countRowLoops(op);
@@ -138,7 +138,8 @@ Operation *findFirstUser(ArrayRef<Operation *> group) {
 
 bool canJoinRows(Operation *user, ArrayRef<Operation *> group) {
   std::optional<unsigned> rows = rowsOfRoot(group.front());
-  if (!rows || !canJoin(user, group, *rows) || readsInBody(user, group))
+  if (!rows || !canJoin(user, group, *rows) || cast<linalg::LinalgOp>(user).hasIndexSemantics() ||
+      readsInBody(user, group))
     return false;
   int64_t bytes = bytesOfRow(cast<linalg::LinalgOp>(user), *rows);
   for (Operation *member : group)
