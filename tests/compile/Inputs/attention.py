@@ -15,7 +15,7 @@ def generic(maps, kinds, ins, outs, body, result):
 
 class Spelling:
     def __init__(self, name, heads=4, rows=40, keys=48, depth=32, groups=1, scale="scores", mask=None, transposed=False, isOne=True, keepsWeights=False,
-                 extentsOfCall=False, batch=None, element="f32", repeats=False):
+                 extentsOfCall=False, keysOfCall=False, batch=None, element="f32", repeats=False, overRows=False, weighsKeys=False):
         self.__dict__.update(locals())
 
     def tensor(self, *extents):
@@ -32,24 +32,30 @@ class Spelling:
         return result
 
     def text(self):
-        rows = "?" if self.extentsOfCall else self.rows
-        query, keys, values = self.tensor(self.heads, rows, self.depth), self.tensor(*self.inputs()[1][-3:]), self.tensor(*self.inputs()[2][-3:])
-        score, row, result = self.tensor(self.heads, rows, self.keys), self.tensor(self.heads, rows), self.tensor(self.heads, rows, self.depth)
+        rows, length = "?" if self.extentsOfCall else self.rows, "?" if self.keysOfCall else self.keys
+        isOfKeys = lambda shape: [length if extent == self.keys else extent for extent in shape[-3:]]
+        query, keys, values = self.tensor(self.heads, rows, self.depth), self.tensor(*isOfKeys(self.inputs()[1])), self.tensor(*isOfKeys(self.inputs()[2]))
+        score, row, result = self.tensor(self.heads, rows, length), self.tensor(self.heads, length if self.overRows else rows), self.tensor(self.heads, rows, self.depth)
         b = "z, " if self.batch else ""
         lead = ["parallel"] * (2 if self.batch else 1)
         loops = f"({b}h, m, n)"
-        identity, ofRow = f"{loops} -> {loops}", f"{loops} -> ({b}h, m)"
-        elementwise, reduced = lead + ["parallel"] * 2, lead + ["parallel", "reduction"]
-        arguments = [("%q", query), ("%k", keys), ("%v", values)] + ([("%mask", f"tensor<{self.rows}x{self.keys}xf32>")] if self.mask == "added" else [])
+        identity, ofRow = f"{loops} -> {loops}", f"{loops} -> ({b}h, {'n' if self.overRows else 'm'})"
+        elementwise, reduced = lead + ["parallel"] * 2, lead + (["reduction", "parallel"] if self.overRows else ["parallel", "reduction"])
+        arguments = [("%q", query), ("%k", keys), ("%v", values)] + ([("%mask", f"tensor<{rows}x{length}xf32>")] if self.mask == "added" else [])
         results = f"({result}, {score})" if self.keepsWeights else result
         dynamic = "%rows" if self.extentsOfCall else ""
         lines = [f"func.func @{self.name}(" + ", ".join(f"{name}: {kind}" for name, kind in arguments) + f") -> {results} {{",
                  "%zero = arith.constant 0.0 : f32", "%low = arith.constant 0xFF800000 : f32", "%scale = arith.constant 0.25 : f32"]
         if self.extentsOfCall:
             lines += [f"%one = arith.constant {2 if self.batch else 1} : index", f"%rows = tensor.dim %q, %one : {query}"]
-        lines += [f"%es = tensor.empty({dynamic}) : {score}", f"%er = tensor.empty({dynamic}) : {row}", f"%eo = tensor.empty({dynamic}) : {result}"]
-        for name, value, empty, kind in (("%fs", "%zero", "%es", score), ("%fm", "%low", "%er", row), ("%fr", "%zero", "%er", row), ("%fo", "%zero", "%eo", result)):
-            lines.append(f"{name} = linalg.fill ins({value} : f32) outs({empty} : {kind}) -> {kind}")
+        scored = dynamic
+        if self.keysOfCall:
+            lines += [f"%two = arith.constant {2 if self.batch else 1} : index", f"%keys = tensor.dim %v, %two : {values}"]
+            scored = f"{dynamic}, %keys" if dynamic else "%keys"
+        ofRows = ("%keys" if self.keysOfCall else "") if self.overRows else dynamic
+        lines += [f"%es = tensor.empty({scored}) : {score}", f"%er = tensor.empty({ofRows}) : {row}", f"%eo = tensor.empty({dynamic}) : {result}"]
+        for name, initial, empty, kind in (("%fs", "%zero", "%es", score), ("%fm", "%low", "%er", row), ("%fr", "%zero", "%er", row), ("%fo", "%zero", "%eo", result)):
+            lines.append(f"{name} = linalg.fill ins({initial} : f32) outs({empty} : {kind}) -> {kind}")
         multiply = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.mulf %a, %b : f32\n    %s = arith.addf %o, %p : f32\n    linalg.yield %s : f32"
         scaling = "  ^bb0(%a: f32, %o: f32):\n    %p = arith.mulf %a, %scale : f32\n    linalg.yield %p : f32"
         source = "%q"
@@ -113,6 +119,11 @@ class Spelling:
         lines.append("%sum = " + generic([identity, ofRow], reduced, [("%e", score)], "%fr", fold("arith.addf"), row))
         body = "  ^bb0(%a: f32, %b: f32, %o: f32):\n    %p = arith.divf %a, %b : f32\n    linalg.yield %p : f32"
         lines.append("%w = " + generic([identity, ofRow, identity], elementwise, [("%e", score), ("%sum", row)], "%es", body, score))
+        if self.weighsKeys:  # by a number that only the key says
+            body = (f"  ^bb0(%a: f32, %o: f32):\n    %i = linalg.index 2 : index\n    %j = arith.index_cast %i : index to i32\n"
+                    "    %f = arith.sitofp %j : i32 to f32\n    %p = arith.mulf %a, %f : f32\n    linalg.yield %p : f32")
+            lines.append("%w2 = " + generic([identity, identity], elementwise, [("%w", score)], "%es", body, score))
+        weights = "%w2" if self.weighsKeys else "%w"
         if isGrouped:
             lines.append(f"%wg = tensor.expand_shape %w {groups} output_shape [{apart}, {self.groups}, {rows}, {self.keys}] : {score} into {grouped[1]}")
             lines += [f"%eh = tensor.empty() : {grouped[0]}", f"%fh = linalg.fill ins(%zero : f32) outs(%eh : {grouped[0]}) -> {grouped[0]}"]
@@ -123,7 +134,7 @@ class Spelling:
         else:
             way = f"({b}h, m, d, n)"
             lines.append("%r = " + generic([f"{way} -> ({b}h, m, n)", f"{way} -> ({b}h, n, d)", f"{way} -> ({b}h, m, d)"], lead + ["parallel"] * 2 + ["reduction"],
-                                           [("%w", score), (value, values)], "%fo", multiply, result))
+                                           [(weights, score), (value, values)], "%fo", multiply, result))
         lines.append(f"return %r, %w : {result}, {score}" if self.keepsWeights else f"return %r : {result}")
         low = {"f32": "0xFF800000", "f16": "0xFC00"}[self.element]
         return ("\n  ".join(lines) + "\n}\n").replace(": f32", f": {self.element}").replace("0xFF800000", low)
@@ -136,9 +147,14 @@ SPELLINGS = [
     Spelling("positions", mask="positions"),
     Spelling("grouped", groups=2), Spelling("grouped_causal", groups=2, mask="causal"), Spelling("grouped_odd", heads=9, groups=3, rows=37, keys=53, depth=19, mask="added"),
     Spelling("repeated", groups=2, repeats=True), Spelling("repeated_keys_as_rows", groups=4, repeats=True, transposed=True, mask="causal"),
+    Spelling("one_row", rows=1), Spelling("few_rows", rows=3, mask="causal"), Spelling("one_row_grouped", rows=1, groups=4, repeats=True),
+    Spelling("any_keys", keysOfCall=True, keys=700), Spelling("any_extents", extentsOfCall=True, keysOfCall=True, rows=37, keys=530, mask="added"),
+    Spelling("any_causal", extentsOfCall=True, keysOfCall=True, rows=70, keys=257, mask="causal", batch=2), Spelling("one_key", keysOfCall=True, rows=1, keys=1),
+    Spelling("weighs_keys", weighsKeys=True), Spelling("long", heads=2, rows=9, keys=20000, mask="causal"),
     # Near misses.
-    Spelling("weights_too", keepsWeights=True, isOne=False), Spelling("few_rows", rows=3, isOne=False),
-    Spelling("deep", depth=160, isOne=False), Spelling("long", heads=1, rows=9, keys=20000, isOne=False),
+    Spelling("weights_too", keepsWeights=True, isOne=False), Spelling("deep", depth=160, isOne=False), Spelling("over_rows", overRows=True, isOne=False),
+    Spelling("any_weights_too", keepsWeights=True, keysOfCall=True, isOne=False), Spelling("any_over_rows", overRows=True, keysOfCall=True, isOne=False),
+    Spelling("any_weighs_keys", weighsKeys=True, keysOfCall=True, isOne=False),
 ]
 
 if __name__ == "__main__":

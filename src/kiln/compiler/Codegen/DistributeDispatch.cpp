@@ -1,5 +1,6 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
+#include "kiln/compiler/Codegen/KeyBlocks.h"
 #include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
@@ -393,10 +394,16 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  LogicalResult toMemory(RewriterBase &rewriter, func::FuncOp function) {
+  void simplify(RewriterBase &rewriter, func::FuncOp function) {
     (void)applyPatternsGreedily(function, afterTiling);
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, function);
+  }
+
+  LogicalResult toMemory(RewriterBase &rewriter, func::FuncOp function) {
+    simplify(rewriter, function);
+    if (doInBlocks(rewriter, function))
+      simplify(rewriter, function);
     padInPlace(rewriter, function);
     reuseInputs(rewriter, function);
     if (failed(kiln::eliminateEmptyTensors(rewriter, function)))

@@ -129,6 +129,15 @@ bool Emitter::same(OpFoldResult a, OpFoldResult b) {
   return isEqualConstantIntOrValue(a, b);
 }
 
+bool Emitter::isExtent(OpFoldResult number) {
+  if (std::optional<int64_t> it = known(number))
+    return *it >= 0;
+  Operation *op = cast<mlir::Value>(number).getDefiningOp();
+  return isa_and_nonnull<tensor::DimOp>(op) ||
+         (isa_and_nonnull<arith::AddIOp, arith::MulIOp>(op) &&
+          llvm::all_of(op->getOperands(), [](mlir::Value operand) { return isExtent(operand); }));
+}
+
 mlir::Value Emitter::indexOf(OpFoldResult extent) {
   return getValueOrCreateConstantIndexOp(b, loc, extent);
 }
@@ -150,6 +159,7 @@ OpFoldResult Emitter::compute(Arithmetic what, OpFoldResult x, OpFoldResult y) {
   }
   if ((what == Arithmetic::Add && right == 0) || (what == Arithmetic::Sub && right == 0) ||
       (what == Arithmetic::Mul && right == 1) || (what == Arithmetic::DivTowardsZero && right == 1) ||
+      (what == Arithmetic::DivUp && right == 1) || (what == Arithmetic::Max && right == 0 && isExtent(x)) ||
       ((what == Arithmetic::Max || what == Arithmetic::Min) && same(x, y)))
     return x;
   if ((what == Arithmetic::Add && left == 0) || (what == Arithmetic::Mul && left == 1))

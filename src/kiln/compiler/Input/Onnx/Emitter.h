@@ -108,6 +108,8 @@ public:
   static bool hasNoElements(const Value &value);
   // Whether both are the same whatever the program is called with.
   static bool same(mlir::OpFoldResult a, mlir::OpFoldResult b);
+  // Whether a number is made of extents of tensors so that it is one too, and not negative.
+  static bool isExtent(mlir::OpFoldResult number);
   mlir::Value indexOf(mlir::OpFoldResult extent);
   enum class Arithmetic { Add, Sub, Mul, DivTowardsZero, DivUp, Max, Min, Mod };
   mlir::OpFoldResult compute(Arithmetic what, mlir::OpFoldResult a, mlir::OpFoldResult b);

@@ -25,12 +25,6 @@ LogicalResult lowerTranspose(NodeLowering &n) {
   return n.give(n.e.transpose(value, permutation));
 }
 
-// Whether a number that is not known is an extent of a tensor, and so is not negative.
-bool isExtent(OpFoldResult number) {
-  auto value = dyn_cast<mlir::Value>(number);
-  return value && value.getDefiningOp<tensor::DimOp>();
-}
-
 LogicalResult lowerReshape(NodeLowering &n) {
   const Value &value = n.in(0);
   FailureOr<Dims> wanted = failure();
@@ -66,7 +60,7 @@ LogicalResult lowerReshape(NodeLowering &n) {
       dims.push_back(extent);
     } else {
       // 0 and -1 may be what the program computes.
-      if (isExtent(extent)) {
+      if (Emitter::isExtent(extent)) {
         dims.push_back(extent);
         others = n.e.mul(others, extent);
         continue;

@@ -56,10 +56,53 @@ bool isComputedAgain(OpOperand *operand, const DispatchLimits &limits) {
   return !isMoved && !isWider;
 }
 
+// Whether a value is what an operation reduces rows to, also with other dimensions of one element.
+static bool isOfRows(Value value) {
+  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  return op && op.getNumReductionLoops() != 0 && op.getNumDpsInputs() == 1;
+}
+
+// Whether a value is computed of elements and what their rows were reduced to, as weights of a softmax are.
+static bool isComputedOfRows(Value value) {
+  constexpr int mostOps = 8;
+  for (int count = 0; count < mostOps; ++count) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    if (!op || op.getNumReductionLoops() != 0 || op.getNumDpsInputs() == 0)
+      return false;
+    if (llvm::any_of(op.getDpsInputs(), isOfRows))
+      return true;
+    value = op.getDpsInputs()[0];
+  }
+  return false;
+}
+
+// Whether an operand is weights of an attention, which are better kept for the product than computed in it, or what is
+// computed before others share it.
+static bool isBetterKept(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
+  auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());
+  if (!producer || !consumer)
+    return false;
+  const auto computesNothing = [](linalg::LinalgOp op) { return llvm::range_size(*op.getBlock()) == 1; };
+  if (consumer.getNumReductionLoops() == 0)
+    return computesNothing(consumer) && !computesNothing(producer) &&
+           consumer.getMatchingIndexingMap(operand).getNumResults() < consumer.getNumLoops();
+  // A product that reads a part of another tensor is none that others are looked for beside.
+  const bool isPart =
+      linalg::isaContractionOpInterface(consumer) && llvm::any_of(producer.getIndexingMapsArray(), [](AffineMap map) {
+        return llvm::any_of(map.getResults(), llvm::IsaPred<AffineConstantExpr>);
+      });
+  return consumer.getNumParallelLoops() >= 3 &&
+         (isPart || (isLikeProduct(consumer) && isComputedOfRows(operand->get())));
+}
+
 bool canTakeIn(OpOperand *operand, const DispatchLimits &limits) {
   Operation *producer = operand->get().getDefiningOp(), *consumer = operand->getOwner();
-  return producer && producer->hasOneUse() && producer->getBlock() == consumer->getBlock() &&
-         keepsResultWhole(producer, operand) && !isComputedAgain(operand, limits) &&
+  return producer && !(limits.keptRowBytes != 0 && isBetterKept(operand)) && producer->hasOneUse() &&
+         producer->getBlock() == consumer->getBlock() && keepsResultWhole(producer, operand) &&
+         !isComputedAgain(operand, limits) &&
          producer->getNumOperands() + consumer->getNumOperands() <= limits.mostOperands;
 }
 
@@ -89,7 +132,7 @@ void dropBroadcastDims(IRRewriter &rewriter, linalg::GenericOp op) {
     // becomes one with that where loops are collapsed.
     const auto isLoopOfOne = [&](int64_t dim) {
       auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
-      if (!loop || extents[loop.getPosition()] != 1 || op.getNumReductionLoops() != 0)
+      if (!loop || extents[loop.getPosition()] != 1 || op.getNumReductionLoops() != 0 || isOfRows(input))
         return false;
       return dim + 1 == type.getRank() || map.getResult(dim + 1) != rewriter.getAffineDimExpr(loop.getPosition() + 1);
     };

@@ -272,7 +272,7 @@ private:
 
   SmallVector<Operation *> findRows(Operation *root) const {
     SmallVector<Operation *> rows =
-        keptRowBytes == 0 ? SmallVector<Operation *>() : findProductsOfRows(root, keptRowBytes);
+        keptRowBytes == 0 ? SmallVector<Operation *>() : findProductsOfRows(root, keptRowBytes, reassociates);
     bool isWhole = llvm::all_of(rows, [](Operation *op) {
       return llvm::all_of(cast<linalg::LinalgOp>(op).getDpsInitsMutable(), reachesWholeResult);
     });

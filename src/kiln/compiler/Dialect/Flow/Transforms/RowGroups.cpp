@@ -1,11 +1,13 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 
 #include "kiln/compiler/Interfaces/RowMemory.h"
+#include "kiln/compiler/Interfaces/SoftmaxProduct.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -96,13 +98,13 @@ static bool readsInBody(Operation *op, ArrayRef<Operation *> group) {
   });
 }
 
-static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned rows) {
+static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned rows, bool ofAnyLength = false) {
   auto op = dyn_cast<linalg::GenericOp>(candidate);
   if (!op || !op.hasPureTensorSemantics() || op.getNumLoops() < rows)
     return false;
   bool reduces = op.getNumReductionLoops() > 0;
   std::optional<unsigned> parallel = countRowLoops(op);
-  if (!parallel || (reduces && *parallel != rows) || !haveUsefulSize(op, rows) ||
+  if (!parallel || (reduces && *parallel != rows) || (!ofAnyLength && !haveUsefulSize(op, rows)) ||
       hasLongerRows(op, group.front(), rows))
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -180,13 +182,55 @@ static bool readsRowsOfGroup(linalg::LinalgOp op, ArrayRef<Operation *> group, u
          AffineMap::getMultiDimMapWithTargets(op.getNumLoops(), dims, op.getContext());
 }
 
-SmallVector<Operation *> findProductsOfRows(Operation *root, int64_t mostBytes) {
-  constexpr int64_t leastRows = 8; // fewer use what is loaded for all of them too seldom
+// An operation that divides each element by what it computes of a number of its row, and does nothing else.
+static bool dividesRows(linalg::GenericOp op) {
+  if (!op || op.getNumDpsInputs() != 2 || op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() ||
+      op.getMatchingIndexingMap(op.getDpsInputOperand(1)) != rowsOf(op, op.getNumLoops() - 1) ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() || op.hasIndexSemantics())
+    return false;
+  auto division = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::DivFOp>();
+  return division && division.getLhs() == op.getBody()->getArgument(0) && op.getBody()->getArgument(0).hasOneUse() &&
+         op.getBody()->getArgument(2).use_empty() &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) { return isMemoryEffectFree(&inner); });
+}
+
+// The softmax whose weights a product multiplies, if dividing them can wait until after the product.
+static std::optional<SoftmaxProduct> findDividedLast(linalg::LinalgOp product) {
+  auto division = product.getDpsInputs()[0].getDefiningOp<linalg::GenericOp>();
+  auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  Type element = getElementTypeOrSelf(product->getResult(0).getType());
+  // Of narrower floats, also those that a sum is rounded to on its way, it might be no number any more.
+  const bool isPlain = llvm::all_of(product.getBlock()->without_terminator(),
+                                    llvm::IsaPred<arith::MulFOp, arith::AddFOp, arith::ExtFOp>);
+  if (!isPlain || !dividesRows(division) || !division->hasOneUse() || element.getIntOrFloatBitWidth() < 32 || !fill ||
+      !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
+      element != getElementTypeOrSelf(division.getResult(0).getType()))
+    return std::nullopt;
+  return SoftmaxProduct::of(product, division.getInputs()[0]);
+}
+
+static linalg::LinalgOp findSecondProduct(ArrayRef<Operation *> group) {
+  return cast<linalg::LinalgOp>(*llvm::find_if(llvm::drop_begin(group), [](Operation *op) {
+    return linalg::isaContractionOpInterface(cast<linalg::LinalgOp>(op));
+  }));
+}
+
+// Whether workgroups can do without whole rows.
+static bool needsNoRows(ArrayRef<Operation *> group) {
+  linalg::LinalgOp second = findSecondProduct(group);
+  std::optional<SoftmaxProduct> softmax = findDividedLast(second);
+  // The product, what is computed of it, the largest, the powers, their sum, and the division.
+  return softmax && softmax->scores == group.front() && group[softmax->between.size() + 5] == second;
+}
+
+SmallVector<Operation *> findProductsOfRows(Operation *root, int64_t mostBytes, bool reassociates) {
+  constexpr int64_t leastRows = 1; // fewer use what is loaded for all of them too seldom
   // What each tile of rows reads again is less than what it need not store.
   constexpr int64_t deepest = 256;
   auto scores = dyn_cast<linalg::LinalgOp>(root);
   std::optional<unsigned> rows = rowsOfProduct(scores);
-  if (!rows || !haveUsefulSize(scores, *rows))
+  if (!rows)
     return {};
   const int64_t extent = scores.getStaticLoopRanges()[*rows - 1];
   int64_t depth = scores.getStaticLoopRanges()[*rows + 1];
@@ -194,15 +238,16 @@ SmallVector<Operation *> findProductsOfRows(Operation *root, int64_t mostBytes) 
     return {};
   SmallVector<Operation *> group{root};
   bool hasReduction = false, hasSecond = false;
-  int64_t bytes =
-      bytesOfElement(getElementTypeOrSelf(root->getResult(0).getType())) * scores.getStaticLoopRanges()[*rows];
+  const int64_t keys = scores.getStaticLoopRanges()[*rows];
+  bool isLong = !haveUsefulSize(scores, *rows);
+  int64_t bytes = isLong ? 0 : bytesOfElement(getElementTypeOrSelf(root->getResult(0).getType())) * keys;
   for (Operation *user = findFirstUser(group); user && user->getBlock() == root->getBlock();
        user = findFirstUser(group)) {
     auto op = dyn_cast<linalg::LinalgOp>(user);
     if (!op || readsInBody(user, group))
       break;
     const bool isSecond = !hasSecond && readsRowsOfGroup(op, group, *rows);
-    if (!isSecond && !canJoin(user, group, *rows))
+    if (!isSecond && !canJoin(user, group, *rows, /*ofAnyLength=*/true))
       break;
     if (isSecond) {
       const int64_t columns = op.getStaticLoopRanges()[*rows];
@@ -210,11 +255,13 @@ SmallVector<Operation *> findProductsOfRows(Operation *root, int64_t mostBytes) 
     }
     hasReduction |= !hasSecond && !isSecond && op.getNumReductionLoops() != 0;
     hasSecond |= isSecond;
-    bytes += bytesOfRow(op, *rows);
+    isLong |= !haveUsefulSize(op, *rows);
+    bytes += isLong ? 0 : bytesOfRow(op, *rows);
     group.push_back(user);
   }
   // What is behind the second product only goes with it.
-  if (!hasReduction || !hasSecond || depth > deepest || bytes > mostBytes)
+  if (!hasReduction || !hasSecond || depth > deepest ||
+      ((isLong || bytes > mostBytes) && !(reassociates && needsNoRows(group))))
     return {};
   for (Operation *op : ArrayRef(group).drop_back())
     if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
@@ -222,62 +269,12 @@ SmallVector<Operation *> findProductsOfRows(Operation *root, int64_t mostBytes) 
   return group;
 }
 
-// An operation that divides each element by a number of its row, and does nothing else.
-static bool dividesRows(linalg::GenericOp op) {
-  if (!op || op.getNumDpsInputs() != 2 || op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
-      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() ||
-      op.getMatchingIndexingMap(op.getDpsInputOperand(1)) != rowsOf(op, op.getNumLoops() - 1) ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-    return false;
-  auto division = dyn_cast<arith::DivFOp>(op.getBody()->front());
-  return division && division->getNextNode() == op.getBody()->getTerminator() &&
-         division.getLhs() == op.getBody()->getArgument(0) && division.getRhs() == op.getBody()->getArgument(1) &&
-         op.getBody()->getTerminator()->getOperand(0) == division.getResult();
-}
-
-// The operation of a body that makes its result, if that is of this kind.
-template <typename OpTy> static OpTy findResult(linalg::GenericOp op) {
-  return op && op->getNumResults() == 1 ? op.getBody()->getTerminator()->getOperand(0).getDefiningOp<OpTy>() : OpTy();
-}
-
-// Whether elements are exponentials of how far others are below the largest of their row: 1 at most, so that a sum of
-// them times something is as large as the row is long, and no larger.
-static bool areAtMostOne(Value value) {
-  auto op = value.getDefiningOp<linalg::GenericOp>();
-  Operation *power = findResult<math::ExpOp>(op);
-  if (!power)
-    power = findResult<math::Exp2Op>(op);
-  auto difference = power ? power->getOperand(0).getDefiningOp<arith::SubFOp>() : arith::SubFOp();
-  auto element = difference ? dyn_cast<BlockArgument>(difference.getLhs()) : BlockArgument();
-  auto most = difference ? dyn_cast<BlockArgument>(difference.getRhs()) : BlockArgument();
-  const unsigned inputs = op ? op.getNumDpsInputs() : 0;
-  if (!element || !most || element.getOwner() != op.getBody() || most.getOwner() != op.getBody() ||
-      element.getArgNumber() >= inputs || most.getArgNumber() >= inputs)
-    return false;
-  Value of = op.getDpsInputs()[element.getArgNumber()];
-  auto largest = op.getDpsInputs()[most.getArgNumber()].getDefiningOp<linalg::GenericOp>();
-  return largest && largest.getNumDpsInputs() == 1 && largest.getDpsInputs()[0] == of &&
-         largest.getNumReductionLoops() == 1 &&
-         (findResult<arith::MaximumFOp>(largest) || findResult<arith::MaxNumFOp>(largest)) &&
-         llvm::range_size(largest.getBody()->without_terminator()) == 1;
-}
-
 void divideLast(SmallVectorImpl<Operation *> &group) {
-  auto second = llvm::find_if(llvm::drop_begin(group), [](Operation *op) {
-    return linalg::isaContractionOpInterface(cast<linalg::LinalgOp>(op));
-  });
-  auto product = cast<linalg::LinalgOp>(*second);
-  auto division = product.getDpsInputs()[0].getDefiningOp<linalg::GenericOp>();
-  auto fill = product.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  Type type = product->getResult(0).getType();
-  // Of narrower floats, also those that a sum is rounded to on its way, it might be no number any more.
-  const bool isPlain = llvm::all_of(product.getBlock()->without_terminator(),
-                                    llvm::IsaPred<arith::MulFOp, arith::AddFOp, arith::ExtFOp>);
-  if (!isPlain || !dividesRows(division) || !areAtMostOne(division.getInputs()[0]) ||
-      getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32 || !division->hasOneUse() || !fill ||
-      !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
-      getElementTypeOrSelf(type) != getElementTypeOrSelf(division.getResult(0).getType()))
+  linalg::LinalgOp product = findSecondProduct(group);
+  if (!findDividedLast(product))
     return;
+  auto division = product.getDpsInputs()[0].getDefiningOp<linalg::GenericOp>();
+  Type type = product->getResult(0).getType();
   OpBuilder b(product);
   Location loc = division.getLoc();
   Value empty = tensor::EmptyOp::create(b, loc, tensor::getMixedSizes(b, loc, product.getDpsInits()[0]),
@@ -287,14 +284,12 @@ void divideLast(SmallVectorImpl<Operation *> &group) {
   AffineMap all = b.getMultiDimIdentityMap(loops);
   auto last = linalg::GenericOp::create(b, loc, type, ValueRange{product->getResult(0), division.getInputs()[1]}, empty,
                                         {all, all.getMajorSubMap(loops - 1), all},
-                                        SmallVector<utils::IteratorType>(loops, utils::IteratorType::parallel),
-                                        [](OpBuilder &inner, Location at, ValueRange args) {
-                                          Value result = arith::DivFOp::create(inner, at, args[0], args[1]);
-                                          linalg::YieldOp::create(inner, at, result);
-                                        });
+                                        SmallVector<utils::IteratorType>(loops, utils::IteratorType::parallel));
+  IRMapping mapping;
+  division.getRegion().cloneInto(&last.getRegion(), mapping);
   product->getResult(0).replaceAllUsesExcept(last.getResult(0), last);
   product->setOperand(0, division.getInputs()[0]);
-  group.insert(second + 1, last);
+  group.insert(llvm::find(group, product.getOperation()) + 1, last);
   llvm::erase(group, division.getOperation());
   division.erase();
 }

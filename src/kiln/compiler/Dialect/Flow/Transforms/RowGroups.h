@@ -18,8 +18,8 @@ bool canJoinRows(mlir::Operation *user, llvm::ArrayRef<mlir::Operation *> group)
 // The operations of a dispatch that keeps some rows of a product in a worker's memory: what is computed of each row,
 // with reductions among it as in a softmax, the product of these rows with another tensor, and what is computed of its
 // result. In their order; none where `root` starts no such chain, something else uses a part of it, or a row takes more
-// than `mostBytes`.
-llvm::SmallVector<mlir::Operation *> findProductsOfRows(mlir::Operation *root, int64_t mostBytes);
+// than `mostBytes`, unless sums may be reassociated and it is a softmax, of which a worker needs no whole rows.
+llvm::SmallVector<mlir::Operation *> findProductsOfRows(mlir::Operation *root, int64_t mostBytes, bool reassociates);
 
 // Where the rows that the second product reads are the exponentials of a softmax, divided by a number of each row,
 // divides its result instead, which is shorter.

@@ -28,23 +28,32 @@ bool isBatchProduct(Operation *op) {
          product->getDiscardableAttrDictionary().empty();
 }
 
-// The tensor whose elements an operation moves, if it computes nothing.
-OpOperand *findMoved(Operation *op) {
-  auto move = dyn_cast_or_null<linalg::LinalgOp>(op);
-  if (!move || move.getNumReductionLoops() != 0 || move->getNumResults() != 1 || move.hasIndexSemantics() ||
-      !move.hasPureTensorSemantics() || !move.getMatchingIndexingMap(move.getDpsInitOperand(0)).isPermutation() ||
-      !llvm::all_of(move.getBlock()->without_terminator(), llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>))
+// The tensor of which an operation computes each of its elements from one, with numbers that are the same for all.
+OpOperand *findOnlyTensor(Operation *op) {
+  auto single = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (!single || single.getNumReductionLoops() != 0 || single->getNumResults() != 1 || single.hasIndexSemantics() ||
+      !single.hasPureTensorSemantics() || !single.getMatchingIndexingMap(single.getDpsInitOperand(0)).isPermutation() ||
+      single.payloadUsesValueFromOperand(single.getDpsInitOperand(0)))
     return nullptr;
-  OpOperand *moved = nullptr;
-  for (OpOperand *input : move.getDpsInputOperands()) {
-    if (!move.payloadUsesValueFromOperand(input))
+  OpOperand *found = nullptr;
+  for (OpOperand *input : single.getDpsInputOperands()) {
+    if (!single.payloadUsesValueFromOperand(input) || single.getMatchingIndexingMap(input).getNumResults() == 0)
       continue;
-    if (moved)
+    if (found)
       return nullptr;
-    moved = input;
+    found = input;
   }
-  return moved && move.getMatchingIndexingMap(moved).isProjectedPermutation(/*allowZeroInResults=*/true) ? moved
-                                                                                                         : nullptr;
+  return found && single.getMatchingIndexingMap(found).isProjectedPermutation(/*allowZeroInResults=*/true) ? found
+                                                                                                           : nullptr;
+}
+
+// The same if it computes nothing.
+OpOperand *findMoved(Operation *op) {
+  OpOperand *found = findOnlyTensor(op);
+  return found && llvm::all_of(cast<linalg::LinalgOp>(op).getBlock()->without_terminator(),
+                               llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>)
+             ? found
+             : nullptr;
 }
 
 // Whether a tensor has the elements of another one again and again, as keys have that heads share.
@@ -54,7 +63,7 @@ bool isSpread(Value value) {
       value = collapse.getSrc();
       continue;
     }
-    OpOperand *moved = findMoved(op);
+    OpOperand *moved = findOnlyTensor(op);
     if (!moved)
       return false;
     auto move = cast<linalg::LinalgOp>(op);
@@ -65,6 +74,17 @@ bool isSpread(Value value) {
     value = moved->get();
   }
   return false;
+}
+
+// Whether a product of few rows has an operand that was moved, such as keys that were turned, which takes longer than
+// the product.
+bool isBetterMovedInside(linalg::LinalgOp product, Value operand) {
+  constexpr int64_t fewRows = 8;
+  auto collapse = operand.getDefiningOp<tensor::CollapseShapeOp>();
+  return collapse && findMoved(collapse.getSrc().getDefiningOp()) && isBatchProduct(product) &&
+         operand == product.getDpsInputs()[1] &&
+         product.getStaticLoopRanges()[product.getNumParallelLoops() - 2] < fewRows &&
+         !ShapedType::isDynamic(product.getStaticLoopRanges()[product.getNumParallelLoops() - 2]);
 }
 
 // Whether the last two dimensions stay as they are.
@@ -121,8 +141,10 @@ bool isSplit(OpOperand *operand) {
   if (!collapse || !consumer)
     return false;
   const bool isOfMatrices = keepsMatrices(collapse.getReassociationIndices());
+  if (isOfMatrices && isBetterMovedInside(consumer, operand->get()))
+    return true;
   if (isSpread(collapse.getSrc()))
-    return findMoved(consumer) || (isOfMatrices && isBatchProduct(consumer));
+    return findOnlyTensor(consumer) || (isOfMatrices && isBatchProduct(consumer));
   if (!isOfMatrices || !isComputedOfProduct(collapse.getSrc().getDefiningOp()))
     return false;
   if (isBatchProduct(consumer))
@@ -140,19 +162,79 @@ bool isSplit(OpOperand *operand) {
 bool mayBeSplit(linalg::LinalgOp op) {
   if (isa<linalg::GenericOp>(op) || op->getNumResults() != 1)
     return false;
-  if (OpOperand *moved = findMoved(op))
-    return isSpread(moved->get());
+  if (OpOperand *only = findOnlyTensor(op))
+    return isSpread(only->get());
   if (!isBatchProduct(op))
     return false;
   Value rows = op.getDpsInputs()[0];
   if (auto collapse = rows.getDefiningOp<tensor::CollapseShapeOp>())
     rows = collapse.getSrc();
-  return rows.getDefiningOp<linalg::GenericOp>() || llvm::any_of(op.getDpsInputs(), isSpread) ||
-         llvm::any_of(op->getUsers(), [](Operation *user) {
+  return rows.getDefiningOp<linalg::GenericOp>() || isBetterMovedInside(op, op.getDpsInputs()[1]) ||
+         llvm::any_of(op.getDpsInputs(), isSpread) || llvm::any_of(op->getUsers(), [](Operation *user) {
            auto expand = dyn_cast<tensor::ExpandShapeOp>(user);
            return expand && isReadInParts(expand, expand.getReassociationIndices());
          });
 }
+
+// What is computed of each element of a tensor that has others again and again is computed of those, and spread then.
+struct SpreadLast : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &b) const override {
+    OpOperand *only = findOnlyTensor(op);
+    if (!only || findMoved(op) || !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+      return failure();
+    // Back to what is spread, also where that was turned since.
+    Value source = only->get();
+    AffineMap map = op.getMatchingIndexingMap(only);
+    for (OpOperand *moved; source.hasOneUse() && (moved = findMoved(source.getDefiningOp())) &&
+                           getElementTypeOrSelf(moved->get().getType()) == getElementTypeOrSelf(source.getType());
+         source = moved->get()) {
+      auto move = cast<linalg::LinalgOp>(moved->getOwner());
+      map = move.getMatchingIndexingMap(moved)
+                .compose(inversePermutation(move.getMatchingIndexingMap(move.getDpsInitOperand(0))))
+                .compose(map);
+    }
+    if (!map.isProjectedPermutation())
+      return failure();
+    SmallVector<unsigned> kept;
+    SmallVector<AffineExpr> places(op.getNumLoops(), b.getAffineConstantExpr(0));
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+      if (map.isFunctionOfDim(loop)) {
+        places[loop] = b.getAffineDimExpr(kept.size());
+        kept.push_back(loop);
+      }
+    const unsigned loops = kept.size();
+    if (loops == op.getNumLoops())
+      return failure();
+    SmallVector<Value> inputs(op.getDpsInputs());
+    SmallVector<AffineMap> maps;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      if (input != only && op.getMatchingIndexingMap(input).getNumResults() != 0)
+        return failure();
+      maps.push_back(input == only ? map.replaceDimsAndSymbols(places, {}, loops, 0)
+                                   : AffineMap::get(loops, 0, b.getContext()));
+    }
+    SmallVector<OpFoldResult> all = tensor::getMixedSizes(b, op.getLoc(), op.getDpsInits()[0]);
+    auto sizes = llvm::map_to_vector(kept, [&](unsigned loop) { return all[loop]; });
+    inputs[only->getOperandNumber()] = source;
+    maps.push_back(b.getMultiDimIdentityMap(loops));
+    const auto parallel = [](unsigned count) {
+      return SmallVector<utils::IteratorType>(count, utils::IteratorType::parallel);
+    };
+    Value empty = tensor::EmptyOp::create(b, op.getLoc(), sizes, getElementTypeOrSelf(op.getResult(0).getType()));
+    auto few = linalg::GenericOp::create(b, op.getLoc(), empty.getType(), inputs, empty, maps, parallel(loops));
+    b.cloneRegionBefore(op.getRegion(), few.getRegion(), few.getRegion().begin());
+    AffineMap identity = b.getMultiDimIdentityMap(op.getNumLoops());
+    SmallVector<AffineExpr> read = llvm::map_to_vector(kept, [&](unsigned loop) { return b.getAffineDimExpr(loop); });
+    b.replaceOpWithNewOp<linalg::GenericOp>(
+        op, op->getResultTypes(), few.getResult(0), op.getDpsInits()[0],
+        ArrayRef<AffineMap>{AffineMap::get(op.getNumLoops(), 0, read, b.getContext()), identity},
+        parallel(op.getNumLoops()),
+        [](OpBuilder &inner, Location at, ValueRange args) { linalg::YieldOp::create(inner, at, args[0]); });
+    return success();
+  }
+};
 
 class SplitBatchesPass : public impl::SplitBatchesPassBase<SplitBatchesPass> {
 public:
@@ -179,6 +261,7 @@ public:
     getOperation().walk([&](linalg::GenericOp op) { dropBroadcastDims(rewriter, op); });
     RewritePatternSet set(&getContext());
     linalg::populateFoldReshapeOpsByExpansionPatterns(set, isSplit);
+    set.add<SpreadLast>(&getContext());
     linalg::FillOp::getCanonicalizationPatterns(set, &getContext());
     tensor::CollapseShapeOp::getCanonicalizationPatterns(set, &getContext());
     tensor::ExpandShapeOp::getCanonicalizationPatterns(set, &getContext());

@@ -83,6 +83,35 @@ util.func @repeated(%q: tensor<4x40x32xf32>, %k: tensor<1x2x1x48x32xf32>, %zero:
   util.return %s : tensor<4x40x48xf32>
 }
 
+// Those are scaled before they are spread.
+// CHECK-LABEL: util.func @repeated_scaled
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<2x48x32xf32>) outs(%{{.*}} : tensor<2x32x48xf32>)
+// CHECK: arith.mulf
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<2x32x48xf32>) outs(%{{.*}} : tensor<2x2x32x48xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: linalg.yield
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x2x40x32xf32>, tensor<2x2x32x48xf32>)
+util.func @repeated_scaled(%q: tensor<4x40x32xf32>, %k: tensor<2x48x32xf32>, %zero: tensor<4x40x48xf32>) -> tensor<4x40x48xf32> {
+  %scale = arith.constant 0.5 : f32
+  %e = tensor.empty() : tensor<2x2x48x32xf32>
+  %each = linalg.generic {indexing_maps = [affine_map<(g, j, n, d) -> (g, n, d)>, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%k : tensor<2x48x32xf32>) outs(%e : tensor<2x2x48x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x2x48x32xf32>
+  %heads = tensor.collapse_shape %each [[0, 1], [2], [3]] : tensor<2x2x48x32xf32> into tensor<4x48x32xf32>
+  %et = tensor.empty() : tensor<4x32x48xf32>
+  %turned = linalg.transpose ins(%heads : tensor<4x48x32xf32>) outs(%et : tensor<4x32x48xf32>) permutation = [0, 2, 1]
+  %keys = linalg.generic {indexing_maps = [#scores, #scores], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%turned : tensor<4x32x48xf32>) outs(%et : tensor<4x32x48xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.mulf %a, %scale : f32
+    linalg.yield %t : f32
+  } -> tensor<4x32x48xf32>
+  %s = linalg.batch_matmul ins(%q, %keys : tensor<4x40x32xf32>, tensor<4x32x48xf32>) outs(%zero : tensor<4x40x48xf32>) -> tensor<4x40x48xf32>
+  util.return %s : tensor<4x40x48xf32>
+}
+
 // CHECK-LABEL: util.func @any_batches
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x4x40x32xf32>, tensor<?x4x32x48xf32>)
 util.func @any_batches(%q: tensor<?x40x32xf32>, %k: tensor<?x32x48xf32>, %batch: index, %all: index) -> tensor<?x4x40x48xf32> {

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
 
+#include "kiln/compiler/Codegen/KeyBlocks.h"
 #include "kiln/compiler/Interfaces/RowMemory.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 
@@ -79,17 +80,21 @@ static Problem describe(TilingInterface op) {
     problem.channels = convolution->channels ? shape.extents[*convolution->channels] : 1;
     problem.hasOwnFilters = !convolution->channels;
   }
+  // Heads that share keys are rows as well, and the only ones where each has one row.
+  size_t rowPlace = shape.rowPlace;
+  while (rowPlace < shape.rowCount && shape.extents[shape.resultLoops[rowPlace]] == 1)
+    ++rowPlace;
   for (auto [place, loop] : llvm::enumerate(shape.resultLoops)) {
     int64_t extent = shape.extents[loop];
     if (place == 0)
       problem.n = extent;
     else
       problem.m = multiply(problem.m, extent);
-    if (place == shape.rowPlace)
+    if (place == rowPlace)
       problem.inner = extent;
     else if (place != 0 && place < shape.rowPlace && ShapedType::isStatic(extent))
       problem.between *= extent;
-    if (place == shape.rowPlace + 1 && shape.rowCount > 1)
+    if (place == rowPlace + 1 && rowPlace < shape.rowCount)
       problem.outer = extent;
   }
   for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
@@ -221,11 +226,12 @@ static int64_t bytesOfScores(const DispatchRoot &root) {
   if (!isa_and_nonnull<linalg::LinalgOp>(producer) || isa<linalg::FillOp>(producer))
     return 0;
   auto scores = cast<ShapedType>(op.getDpsInputs()[0].getType());
+  const int64_t keys = isDoneInBlocks(op) ? keysOfBlock : known(scores.getShape().back());
   int64_t bytes = 0;
   for (auto other : op->getBlock()->getOps<linalg::LinalgOp>())
     if (auto type = dyn_cast<ShapedType>(other->getResult(0).getType());
         type && !isa<linalg::FillOp>(other) && type.getShape() == scores.getShape())
-      bytes += bytesOfElement(type.getElementType()) * known(scores.getShape().back());
+      bytes += bytesOfElement(type.getElementType()) * keys;
   return bytes;
 }
 
