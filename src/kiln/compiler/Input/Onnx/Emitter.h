@@ -28,6 +28,9 @@ struct Value {
   std::optional<Dims> elements = {};
   Kind kind = Kind::Tensor; // of others the element type is undefined, so that operators refuse them
   std::vector<Value> sequence = {};
+  // Of large constants of integers below a byte: what is in the file, several of them in each byte along the last
+  // dimension. The tensor is made of it.
+  mlir::Value packed = {};
 
   static Value nothing();
   static Value sequenceOf(std::vector<Value> values);
@@ -167,6 +170,9 @@ public:
   mlir::FailureOr<Value> expand(const Value &value, const Dims &dims);
   mlir::FailureOr<Value> concat(llvm::ArrayRef<const Value *> values, int64_t axis);
   Value cast(const Value &value, DataType type);
+  // The numbers of `bits` bits that bytes hold, the lowest first, as `body` makes an element of each and of those of
+  // `others`, which have the same extents as the bytes or 1. Several numbers in a byte are one more dimension.
+  Value unpack(const Value &bytes, int64_t bits, DataType type, llvm::ArrayRef<Value> others, Body body);
   // Of one more dimension of extent 1, or one less.
   Value unsqueeze(const Value &value, llvm::ArrayRef<int64_t> axes);
 

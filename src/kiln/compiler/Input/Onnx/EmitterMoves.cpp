@@ -124,6 +124,41 @@ Value Emitter::unsqueeze(const Value &value, ArrayRef<int64_t> axes) {
   return *reshape(value, dims);
 }
 
+Value Emitter::unpack(const Value &bytes, int64_t bits, DataType type, ArrayRef<Value> others, Body body) {
+  const int64_t perByte = 8 / bits, rank = bytes.rank();
+  Dims dims = bytes.dims;
+  if (perByte > 1)
+    dims.push_back(number(perByte));
+  SmallVector<mlir::Value> inputs;
+  SmallVector<AffineMap> maps;
+  const auto read = [&](const Value &value) {
+    SmallVector<AffineExpr> at;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      at.push_back(known(value.dims[dim]) == 1 ? b.getAffineConstantExpr(0) : b.getAffineDimExpr(dim));
+    inputs.push_back(tensorOf(value));
+    maps.push_back(AffineMap::get(dims.size(), 0, at, b.getContext()));
+  };
+  read(bytes);
+  llvm::for_each(others, read);
+  maps.push_back(b.getMultiDimIdentityMap(dims.size()));
+  mlir::Value target = empty(type, dims).tensor;
+  auto generic = linalg::GenericOp::create(
+      b, loc, target.getType(), inputs, target, maps, loops(dims.size()),
+      [&](OpBuilder &inner, Location at, ValueRange args) {
+        Scalars s(inner, at);
+        SmallVector<mlir::Value> elements(args.drop_back());
+        elements[0] = s.make<arith::ExtUIOp>(s.b.getI32Type(), elements[0]);
+        if (perByte > 1) {
+          mlir::Value place =
+              s.make<arith::IndexCastOp>(s.b.getI32Type(), s.make<linalg::IndexOp>(static_cast<uint64_t>(rank)));
+          elements[0] = s.make<arith::ShRUIOp>(elements[0], s.mul(place, s.like(static_cast<double>(bits), place)));
+          elements[0] = s.make<arith::AndIOp>(elements[0], s.like((1 << bits) - 1, elements[0]));
+        }
+        linalg::YieldOp::create(inner, at, body(s, elements));
+      });
+  return wrap(generic.getResult(0), type, dims);
+}
+
 FailureOr<Value> Emitter::multiply(const Value &lhs, const Value &rhs, DataType type) {
   const int64_t rank = std::max(lhs.rank(), rhs.rank());
   OpFoldResult m = lhs.dims[lhs.rank() - 2], k = lhs.dims.back(), n = rhs.dims.back(), other = rhs.dims[rhs.rank() - 2];

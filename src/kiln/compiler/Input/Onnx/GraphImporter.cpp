@@ -80,6 +80,21 @@ Value GraphImporter::constant(const Tensor &tensor) {
     value.elements = std::move(elements);
     return value;
   }
+  if (bits < 8 && Emitter::isInteger(tensor.type) && count > kMostElements && tensor.dims.back() % (8 / bits) == 0) {
+    Tensor bytes = tensor;
+    bytes.type = DataType::U8;
+    bytes.dims.back() /= 8 / bits;
+    Value packed = constant(bytes);
+    FailureOr<Value> numbers = e.reshape(e.unpack(packed, bits, tensor.type, {},
+                                                  [&](Scalars &s, ValueRange args) {
+                                                    return s.make<arith::TruncIOp>(e.elementType(tensor.type), args[0]);
+                                                  }),
+                                         value.dims);
+    if (succeeded(numbers)) {
+      numbers->packed = packed.tensor;
+      return *numbers;
+    }
+  }
   RankedTensorType type = e.tensorType(tensor.type, value.dims);
   TypedAttr attribute;
   if (bits < 8 || tensor.type == DataType::Bool) {

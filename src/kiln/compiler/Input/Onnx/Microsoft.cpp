@@ -95,39 +95,47 @@ LogicalResult lowerMatMulNBits(NodeLowering &n) {
   if (n.has(4))
     return n.refuse("has the input 'g_idx', which is not supported");
   const DataType type = n.in(0).type;
-  const int64_t blocks = llvm::divideCeil(k, block), perByte = 8 / bits, blockBytes = llvm::divideCeil(block, perByte),
-                zeroBytes = llvm::divideCeil(blocks, perByte);
-  FailureOr<Value> packed = e.reshape(n.in(1), {e.number(columns), e.number(blocks), e.number(blockBytes)}),
-                   scales = e.reshape(n.in(2), {e.number(columns), e.number(blocks)}), zeros = failure();
+  const int64_t blocks = llvm::divideCeil(k, block), perByte = 8 / bits, zeroBytes = llvm::divideCeil(blocks, perByte);
+  const Dims perBlock = {e.number(columns), e.number(blocks), e.number(1)};
+  FailureOr<Value> packed = e.reshape(n.in(1), {e.number(columns), e.number(blocks), e.number(block / perByte)}),
+                   scales = e.reshape(n.in(2), perBlock);
   if (failed(packed) || failed(scales))
     return failure();
-  const bool arePacked = n.has(3) && !Emitter::isFloat(n.in(3).type);
+  SmallVector<Value> others = {*scales};
+  const OpFoldResult one = e.number(1), none = e.number(0);
   if (n.has(3)) {
-    zeros = e.reshape(n.in(3), {e.number(columns), e.number(arePacked ? zeroBytes : blocks)});
+    FailureOr<Value> zeros = n.in(3);
+    if (!Emitter::isFloat(n.in(3).type)) {
+      zeros = e.reshape(n.in(3), {e.number(columns), e.number(zeroBytes)});
+      if (failed(zeros))
+        return failure();
+      zeros = e.reshape(
+          e.unpack(*zeros, bits, DataType::U8, {},
+                   [](Scalars &s, ValueRange args) { return s.make<arith::TruncIOp>(s.b.getI8Type(), args[0]); }),
+          {e.number(columns), e.number(zeroBytes * perByte)});
+      if (succeeded(zeros) && zeroBytes * perByte != blocks)
+        zeros = e.slice(*zeros, {none, none}, {e.number(columns), e.number(blocks)}, {one, one});
+    }
+    if (succeeded(zeros))
+      zeros = e.reshape(*zeros, perBlock);
     if (failed(zeros))
       return failure();
+    others.push_back(*zeros);
   }
-  mlir::Value bytes = e.tensorOf(*packed), scale = e.tensorOf(*scales),
-              zero = n.has(3) ? e.tensorOf(*zeros) : mlir::Value();
-  // The number at `place` of a row of bytes that hold several.
-  const auto unpacked = [&](Scalars &s, mlir::Value from, SmallVector<mlir::Value> at, mlir::Value place) {
-    at.push_back(s.make<arith::DivUIOp>(place, s.index(perByte)));
-    mlir::Value byte = Emitter::load(s, from, at), wide = s.make<arith::ExtUIOp>(s.b.getI32Type(), byte);
-    mlir::Value shift = s.make<arith::MulIOp>(s.make<arith::RemUIOp>(place, s.index(perByte)), s.index(bits));
-    wide = s.make<arith::ShRUIOp>(wide, s.make<arith::IndexCastOp>(s.b.getI32Type(), shift));
-    return s.make<arith::AndIOp>(wide, s.constant(double((1 << bits) - 1), s.b.getI32Type()));
-  };
-  Value weights = e.generate(type, {e.number(columns), e.number(k)}, [&](Scalars &s, ValueRange at) {
-    mlir::Value which = s.make<arith::DivUIOp>(at[1], s.index(block));
-    mlir::Value number = unpacked(s, bytes, {at[0], which}, s.make<arith::RemUIOp>(at[1], s.index(block)));
-    mlir::Value factor = Emitter::load(s, scale, {at[0], which});
-    mlir::Type element = factor.getType();
-    mlir::Value base = s.constant(double(1 << (bits - 1)), element);
-    if (zero)
-      base = arePacked ? s.toFloat(unpacked(s, zero, {at[0]}, which), element) : Emitter::load(s, zero, {at[0], which});
-    return s.mul(s.sub(s.toFloat(number, element), base), factor);
+  FailureOr<Value> weights = e.unpack(*packed, bits, type, others, [&](Scalars &s, ValueRange args) {
+    mlir::Value number = args[0], factor = args[1];
+    if (args.size() == 3 && isa<FloatType>(args[2].getType()))
+      return s.mul(s.sub(s.toFloat(number, factor.getType()), args[2]), factor);
+    mlir::Value zero =
+        args.size() == 3 ? s.make<arith::ExtUIOp>(number.getType(), args[2]) : s.like(1 << (bits - 1), number);
+    return s.mul(s.toFloat(s.sub(number, zero), factor.getType()), factor);
   });
-  FailureOr<Value> product = matmul(n, n.in(0), e.transpose(weights, {1, 0}), type);
+  weights = e.reshape(*weights, {e.number(columns), e.number(blocks * block)});
+  if (succeeded(weights) && blocks * block != k)
+    weights = e.slice(*weights, {none, none}, {e.number(columns), e.number(k)}, {one, one});
+  if (failed(weights))
+    return failure();
+  FailureOr<Value> product = matmul(n, n.in(0), e.transpose(*weights, {1, 0}), type);
   if (failed(product))
     return failure();
   return n.give(withAdded(n, *product, 5));

@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 
@@ -97,6 +99,82 @@ LogicalResult lowerQuantize(NodeLowering &n) {
   }));
 }
 
+// The numbers of rows [rows, columns] as those of rows [columns, rows], packed likewise; nothing where those fill no
+// bytes, or are no constant of the model's.
+Value turnPacked(NodeLowering &n, const Value &value) {
+  const int64_t bits = bitsOf(value.type), perByte = 8 / bits, rows = *Emitter::known(value.dims[0]),
+                columns = *Emitter::known(value.dims[1]);
+  DenseResourceElementsAttr elements;
+  if (rows % perByte != 0 || !matchPattern(value.packed, m_Constant(&elements)))
+    return {};
+  ArrayRef<char> from = elements.getData();
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(from.size(), /*align=*/64, /*dataIsMutable=*/true);
+  MutableArrayRef<char> to = blob.getMutableData();
+  llvm::fill(to, 0);
+  const int64_t mask = (1 << bits) - 1;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t source = row * columns + column, target = column * rows + row;
+      const int64_t number = static_cast<uint8_t>(from[source / perByte]) >> (source % perByte * bits) & mask;
+      to[target / perByte] = static_cast<char>(to[target / perByte] | number << (target % perByte * bits));
+    }
+  auto type = RankedTensorType::get({columns, rows / perByte}, n.e.b.getI8Type());
+  auto turned = DenseResourceElementsAttr::get(type, elements.getRawHandle().getKey(), std::move(blob));
+  mlir::Value tensor = arith::ConstantOp::create(n.e.b, n.e.loc, turned);
+  return n.e.wrap(tensor, DataType::U8, {value.dims[1], n.e.number(rows / perByte)});
+}
+
+// Numbers of few bits that lie in bytes, in blocks along an axis with a scale and a zero point each, as they would be
+// in an operator that multiplies by them. Nothing where they do not lie so.
+FailureOr<Value> dequantizePacked(NodeLowering &n, int64_t axis, int64_t block, DataType inside) {
+  Emitter &e = n.e;
+  const Value &value = n.in(0);
+  const int64_t bits = bitsOf(value.type), perByte = 8 / bits, rank = value.rank();
+  FailureOr<int64_t> dim = n.dimension(axis, rank);
+  if (failed(dim))
+    return failure();
+  const int64_t extent = Emitter::known(value.dims[*dim]).value_or(0);
+  const bool isTurned = *dim == 0 && rank == 2;
+  if (!value.packed || block % perByte != 0 || extent % block != 0 || n.in(1).rank() != rank ||
+      !(isTurned || *dim == rank - 1))
+    return Value();
+  Dims dims = value.dims;
+  dims.back() = e.number(*Emitter::known(dims.back()) / perByte);
+  Value bytes = isTurned ? turnPacked(n, value) : e.wrap(value.packed, DataType::U8, dims);
+  if (!bytes.tensor)
+    return Value();
+  Dims blocks = isTurned ? Dims{value.dims[1]} : Dims(ArrayRef(value.dims).drop_back()), whole = blocks;
+  whole.push_back(value.dims[*dim]);
+  blocks.append({e.number(extent / block), e.number(block / perByte)});
+  FailureOr<Value> packed = e.reshape(bytes, blocks);
+  blocks.back() = e.number(1);
+  SmallVector<Value> others;
+  for (size_t input : {1, 2}) {
+    if (!n.has(input))
+      continue;
+    Value numbers = e.cast(n.in(input), input == 1 ? inside : DataType::I32);
+    FailureOr<Value> perBlock = e.reshape(isTurned ? e.transpose(numbers, {1, 0}) : numbers, blocks);
+    if (failed(perBlock))
+      return failure();
+    others.push_back(*perBlock);
+  }
+  if (failed(packed))
+    return failure();
+  const bool isSigned = !Emitter::isUnsigned(value.type);
+  Value numbers = e.unpack(*packed, bits, inside, others, [&](Scalars &s, ValueRange args) {
+    mlir::Value number = args[0];
+    if (isSigned) {
+      mlir::Value sign = s.like(1 << (bits - 1), number);
+      number = s.sub(s.make<arith::XOrIOp>(number, sign), sign);
+    }
+    if (args.size() == 3)
+      number = s.sub(number, args[2]);
+    return s.mul(s.toFloat(number, args[1].getType()), args[1]);
+  });
+  FailureOr<Value> result = e.reshape(numbers, whole);
+  return failed(result) || !isTurned ? result : e.transpose(*result, {1, 0});
+}
+
 LogicalResult lowerDequantize(NodeLowering &n) {
   Emitter &e = n.e;
   const Value &value = n.in(0);
@@ -105,10 +183,15 @@ LogicalResult lowerDequantize(NodeLowering &n) {
   if (failed(given))
     return failure();
   const DataType type = *given;
+  const DataType inside = bitsOf(n.in(1).type) < 32 ? DataType::F32 : n.in(1).type;
+  if (block != 0) {
+    FailureOr<Value> packed = dequantizePacked(n, axis, block, inside);
+    if (failed(packed) || packed->tensor)
+      return failed(packed) ? failure() : n.give(e.cast(*packed, type));
+  }
   FailureOr<Value> scale = spread(n, n.in(1), value, axis, block);
   if (failed(scale))
     return failure();
-  const DataType inside = bitsOf(n.in(1).type) < 32 ? DataType::F32 : n.in(1).type;
   Value by = e.cast(*scale, inside), x = e.cast(value, inside);
   auto times = [](Scalars &s, ValueRange args) { return s.mul(args[0], args[1]); };
   FailureOr<Value> result = failure();

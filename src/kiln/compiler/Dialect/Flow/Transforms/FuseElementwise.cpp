@@ -6,6 +6,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/InitUse.h"
+#include "kiln/compiler/Interfaces/LoopSteps.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -193,6 +194,9 @@ private:
       isHeldBack |= !isSmall;
       return isSmall;
     });
+    // A product of few rows takes its weights in the shape that they are unpacked in.
+    linalg::populateFoldReshapeOpsByExpansionPatterns(set,
+                                                      [&](OpOperand *operand) { return isUnpacked(operand, limits); });
     // What is computed of a product is computed in the product's shape, and reshaped behind.
     linalg::populateFoldReshapeOpsByCollapsingPatterns(set, isReshapedBehind);
     populateDropUnneededInitsPatterns(set);
@@ -222,7 +226,7 @@ private:
   bool isBetterComputedOnce(OpOperand *operand) const {
     auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
     if (!context->options.evaluateConstants || !producer || producer.hasDynamicShape() ||
-        !isSameInEachCall(operand->get()))
+        !isComputedOnce(operand->get()))
       return false;
     int64_t taken = 0;
     for (Value input : producer.getDpsInputs())
@@ -235,6 +239,26 @@ private:
   static bool isProduct(Value value) {
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     return op && linalg::isaContractionOpInterface(op);
+  }
+
+  // Whether an operand is what a product of few rows is better to compute where it uses it, but for its shape: numbers
+  // of few bits that blocks of them have a scale for.
+  static bool isUnpacked(OpOperand *operand, const DispatchLimits &limits) {
+    auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+    auto product = dyn_cast<linalg::GenericOp>(operand->getOwner());
+    auto unpack = collapse ? collapse.getSrc().getDefiningOp<linalg::GenericOp>() : linalg::GenericOp();
+    if (!unpack || !product || !collapse->hasOneUse() || !unpack->hasOneUse() || !isLikeProduct(product) ||
+        unpack.getNumReductionLoops() != 0 || unpack.hasDynamicShape() ||
+        countUses(product, operand).value_or(kManyUses) > limits.mostUses)
+      return false;
+    bool hasBlocks = false;
+    for (OpOperand *input : unpack.getDpsInputOperands()) {
+      bool isWhole = unpack.getMatchingIndexingMap(input).isPermutation();
+      if (isWhole && bytesOf(input->get()) >= bytesOf(operand->get()))
+        return false;
+      hasBlocks |= !isWhole;
+    }
+    return hasBlocks;
   }
 
   // Whether an operation may take what is reshaped as it was before: not beside a product that has the new shape.

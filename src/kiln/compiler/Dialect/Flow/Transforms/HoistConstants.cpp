@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/SameInEachCall.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -18,8 +19,6 @@ namespace kiln::Flow {
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
 
 namespace {
-
-constexpr int64_t kSmallResult = int64_t(1) << 20;
 
 int64_t bytesOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -71,7 +70,7 @@ private:
         return false;
       made += bytesOf(type);
     }
-    return made <= std::max(2 * taken, kSmallResult);
+    return made <= mostBytesKept(taken);
   }
 
   // A branch that no call takes may hold what fails.

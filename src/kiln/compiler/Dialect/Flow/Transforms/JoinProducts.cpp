@@ -61,7 +61,7 @@ bool canJoin(linalg::MatmulOp op) {
   auto result = dyn_cast<RankedTensorType>(op->getResultTypes().empty() ? Type() : op->getResult(0).getType());
   return result && !op.hasDynamicShape() && result.getDimSize(0) >= kLeastRows && isZero(op.getDpsInits()[0]) &&
          op.getIndexingMapsArray()[1].getNumResults() == 2 && !op->hasAttr("kiln.configuration") &&
-         isMovedAnyway(op->getResult(0)) && isSameInEachCall(op.getDpsInputs()[1]);
+         isMovedAnyway(op->getResult(0)) && isComputedOnce(op.getDpsInputs()[1]);
 }
 
 // Weights beside each other along dimension `dim`, which is one dimension of the result: which of them, and where
@@ -199,7 +199,7 @@ struct Bias {
         !bias.op.getMatchingIndexingMap(bias.op.getDpsInitOperand(0)).isIdentity() || columns.getNumResults() != 1 ||
         columns.getResult(0) != getAffineDimExpr(last, product.getContext()) ||
         cast<RankedTensorType>(use->get().getType()).getShape().back() != type.getShape().back() ||
-        !isSameInEachCall(other->get()))
+        !isComputedOnce(other->get()))
       return std::nullopt;
     bias.columns = other->get();
     return bias;

@@ -58,7 +58,7 @@ private:
            result.getDimSize(0) >= kLeastRowsOfPanels && result.getDimSize(1) >= kLeastPanels * panel &&
            result.getDimSize(1) % panel != 0 && op.getIndexingMapsArray()[1].getNumResults() == 2 &&
            op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() && !op->hasAttr("kiln.configuration") &&
-           isSameInEachCall(weights) && !isComputedOn(op->getResult(0));
+           isComputedOnce(weights) && !isComputedOn(op->getResult(0));
   }
 
   static void split(IRRewriter &rewriter, linalg::MatmulOp op, int64_t panel) {

@@ -385,3 +385,67 @@ util.func @element(%x: tensor<24xf32>) -> tensor<f32> {
   %r = linalg.exp ins(%a : tensor<f32>) outs(%e : tensor<f32>) -> tensor<f32>
   util.return %r : tensor<f32>
 }
+
+#bytes = affine_map<(n, b, y, h) -> (n, b, y)>
+#scales = affine_map<(n, b, y, h) -> (n, b)>
+#numbers = affine_map<(n, b, y, h) -> (n, b, y, h)>
+
+// A product of few rows takes numbers out of their bytes itself, in the loops that blocks and bytes have.
+// CHECK-LABEL: util.func @packed_few
+// CHECK: %[[X:.+]] = tensor.expand_shape %arg0 {{.+}} : tensor<1x64xf32> into tensor<1x2x16x2xf32>
+// CHECK: linalg.generic {{.+}} ins(%[[X]], %arg1, %arg2 : tensor<1x2x16x2xf32>, tensor<8x2x16xi8>, tensor<8x2xf32>)
+// CHECK: arith.andi
+// CHECK-NOT: linalg.generic
+
+// One of many rows would do so as often.
+// CHECK-LABEL: util.func @packed_many
+// CHECK: linalg.generic {{.+}} ins(%arg1, %arg2 : tensor<8x2x16xi8>, tensor<8x2xf32>)
+// CHECK: arith.andi
+// CHECK: tensor.collapse_shape
+// CHECK: linalg.matmul
+util.func @packed_few(%x: tensor<1x64xf32>, %w: tensor<8x2x16xi8>, %s: tensor<8x2xf32>, %z: tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %c15 = arith.constant 15 : i32
+  %c4 = arith.constant 4 : i32
+  %e = tensor.empty() : tensor<8x2x16x2xf32>
+  %u = linalg.generic {indexing_maps = [#bytes, #scales, #numbers], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%w, %s : tensor<8x2x16xi8>, tensor<8x2xf32>) outs(%e : tensor<8x2x16x2xf32>) {
+  ^bb0(%byte: i8, %scale: f32, %o: f32):
+    %h = linalg.index 3 : index
+    %place = arith.index_cast %h : index to i32
+    %by = arith.muli %place, %c4 : i32
+    %wide = arith.extui %byte : i8 to i32
+    %moved = arith.shrui %wide, %by : i32
+    %number = arith.andi %moved, %c15 : i32
+    %f = arith.sitofp %number : i32 to f32
+    %r = arith.mulf %f, %scale : f32
+    linalg.yield %r : f32
+  } -> tensor<8x2x16x2xf32>
+  %flat = tensor.collapse_shape %u [[0], [1, 2, 3]] : tensor<8x2x16x2xf32> into tensor<8x64xf32>
+  %e2 = tensor.empty() : tensor<64x8xf32>
+  %t = linalg.transpose ins(%flat : tensor<8x64xf32>) outs(%e2 : tensor<64x8xf32>) permutation = [1, 0]
+  %r = linalg.matmul ins(%x, %t : tensor<1x64xf32>, tensor<64x8xf32>) outs(%z : tensor<1x8xf32>) -> tensor<1x8xf32>
+  util.return %r : tensor<1x8xf32>
+}
+util.func @packed_many(%x: tensor<40x64xf32>, %w: tensor<8x2x16xi8>, %s: tensor<8x2xf32>, %z: tensor<40x8xf32>) -> tensor<40x8xf32> {
+  %c15 = arith.constant 15 : i32
+  %c4 = arith.constant 4 : i32
+  %e = tensor.empty() : tensor<8x2x16x2xf32>
+  %u = linalg.generic {indexing_maps = [#bytes, #scales, #numbers], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%w, %s : tensor<8x2x16xi8>, tensor<8x2xf32>) outs(%e : tensor<8x2x16x2xf32>) {
+  ^bb0(%byte: i8, %scale: f32, %o: f32):
+    %h = linalg.index 3 : index
+    %place = arith.index_cast %h : index to i32
+    %by = arith.muli %place, %c4 : i32
+    %wide = arith.extui %byte : i8 to i32
+    %moved = arith.shrui %wide, %by : i32
+    %number = arith.andi %moved, %c15 : i32
+    %f = arith.sitofp %number : i32 to f32
+    %r = arith.mulf %f, %scale : f32
+    linalg.yield %r : f32
+  } -> tensor<8x2x16x2xf32>
+  %flat = tensor.collapse_shape %u [[0], [1, 2, 3]] : tensor<8x2x16x2xf32> into tensor<8x64xf32>
+  %e2 = tensor.empty() : tensor<64x8xf32>
+  %t = linalg.transpose ins(%flat : tensor<8x64xf32>) outs(%e2 : tensor<64x8xf32>) permutation = [1, 0]
+  %r = linalg.matmul ins(%x, %t : tensor<40x64xf32>, tensor<64x8xf32>) outs(%z : tensor<40x8xf32>) -> tensor<40x8xf32>
+  util.return %r : tensor<40x8xf32>
+}

@@ -99,8 +99,11 @@ public:
       if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
         foldIndices(rewriter, generic);
       expandIndices(rewriter, op);
-      KernelPlan plan = planKernel(
-          op, target, lowering && isMain(op, lowering.getStrategy()) ? &lowering.getConfiguration() : nullptr);
+      const TileConfig *config =
+          lowering && isMain(op, lowering.getStrategy()) ? &lowering.getConfiguration() : nullptr;
+      KernelPlan plan = planKernel(op, target, config);
+      if (takeApart(rewriter, op, plan, target))
+        plan = planKernel(op, target, config);
       remark(function, op, plan);
       const Epilogue epilogue = findEpilogue(op, plan, target);
       if (epilogue.op)
@@ -110,6 +113,39 @@ public:
   }
 
 private:
+  // What a reduction would take apart again and again is taken apart before it: the last two dimensions are turned.
+  static bool takeApart(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &plan,
+                        const KernelTarget &target) {
+    constexpr int64_t mostBytes = int64_t(1) << 18; // of a core's own cache
+    bool isChanged = false;
+    for (unsigned number : plan.reduceLanes ? ArrayRef(plan.interleaved) : ArrayRef<unsigned>()) {
+      OpOperand &input = op->getOpOperand(number);
+      auto type = cast<MemRefType>(input.get().getType());
+      const int64_t rank = type.getRank();
+      if (rank < 2 || !type.hasStaticShape() || !type.getElementType().isIntOrFloat() ||
+          type.getNumElements() * type.getElementTypeBitWidth() > 8 * mostBytes)
+        continue;
+      rewriter.setInsertionPoint(op);
+      SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(rank)), shape(type.getShape());
+      std::swap(order[rank - 2], order[rank - 1]);
+      std::swap(shape[rank - 2], shape[rank - 1]);
+      Value apart = memref::AllocOp::create(rewriter, op.getLoc(), MemRefType::get(shape, type.getElementType()),
+                                            rewriter.getI64IntegerAttr(64));
+      auto turn = linalg::TransposeOp::create(rewriter, op.getLoc(), input.get(), apart, order);
+      emitKernel(rewriter, turn, planKernel(turn, target, nullptr), target, {});
+      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+      SmallVector<AffineExpr> places(maps[number].getResults());
+      std::swap(places[rank - 2], places[rank - 1]);
+      maps[number] = AffineMap::get(maps[number].getNumDims(), 0, places, op.getContext());
+      rewriter.modifyOpInPlace(op, [&] {
+        input.set(apart);
+        cast<linalg::GenericOp>(op.getOperation()).setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+      });
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
   // In a body, arithmetic on indices is like any other.
   static void expandIndices(RewriterBase &rewriter, linalg::LinalgOp op) {
     for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {

@@ -27,7 +27,7 @@ private:
 
   // A place in the register tile.
   struct Point {
-    int64_t row = 0, vector = 0;
+    int64_t row = 0, vector = 0, step = 0;
   };
   // What the loops around the current place have settled about one loop of the operation: where the tile starts, and
   // how many rows or vectors it has.
@@ -86,6 +86,7 @@ private:
   void emitTile();
   // What follows, of the result at a point.
   void emitEpilogue(Point point, Value result);
+  void emitElements(Point point);
   Values emitReductions(unsigned level, unsigned count, mlir::ValueRange sums,
                         llvm::function_ref<Values(mlir::ValueRange)> body);
   // The body at a point; `sums` stand for the inits, or are empty where these are loaded.
@@ -93,6 +94,7 @@ private:
   Value initialValue(unsigned index, Point point);
   Value indexValue(unsigned dim, Point point);
   void emitLaneReduction();
+  Values emitScaledSegments(mlir::ValueRange carried, llvm::ArrayRef<mlir::Operation *> combiners);
   Values emitLaneSegments(mlir::ValueRange carried, llvm::ArrayRef<mlir::Operation *> combiners);
   Values emitLaneBlocks(mlir::Value &lower, const Segment &segment, mlir::ValueRange carried,
                         llvm::ArrayRef<mlir::Operation *> combiners);
@@ -104,6 +106,7 @@ private:
 
   bool isVectorLoop(unsigned dim) const { return static_cast<int>(dim) == plan.vectorLoop; }
   bool isRowLoop(unsigned dim) const { return static_cast<int>(dim) == plan.rowLoop; }
+  bool isStepLoop(unsigned dim) const { return static_cast<int>(dim) == plan.stepLoop; }
   // The index of a loop at a point of the tile, `lane` elements into its vector.
   Value position(unsigned dim, Point point, int64_t lane = 0);
   Values indicesOf(mlir::AffineMap map, Point point, int64_t lane = 0);
@@ -115,6 +118,9 @@ private:
   Value loadStrided(Value memory, mlir::AffineMap map, Point point);
   // Elements that are `stride` apart, from neighbouring vectors of which none reaches beyond the last of them.
   Value loadShuffled(mlir::OpOperand &operand, mlir::AffineMap map, Point point, int64_t stride);
+  // Elements that are taken by turns by the steps of the step loop.
+  void loadInterleaved(mlir::OpOperand &operand, mlir::AffineMap map, Point point);
+  void storeInterleaved(mlir::OpOperand &init, Point point, llvm::ArrayRef<Value> values);
   bool canTranspose(mlir::OpOperand &operand);
   void loadTransposed(mlir::OpOperand &operand, mlir::AffineMap map, Point point);
   void transpose(Values &block);
@@ -130,6 +136,7 @@ private:
   mlir::Location loc;
   const KernelPlan &plan;
   PayloadEmitter payload;
+  bool fma;
   llvm::ArrayRef<Value> initialValues;
   const Epilogue &epilogue;
   std::optional<PayloadEmitter> epiloguePayload;
@@ -146,8 +153,8 @@ private:
   Value blockStart, blockEnd, firstBlock;
   Value panels;
 
-  // Remembered until the loop around ends: operands by number, row and vector; positions by loop and offset.
-  using LoadKey = std::tuple<unsigned, int64_t, int64_t>;
+  // Remembered until the loop around ends: operands by number, row, vector and step; positions by loop and offset.
+  using LoadKey = std::tuple<unsigned, int64_t, int64_t, int64_t>;
   std::map<LoadKey, Value> loads;
   std::map<std::pair<unsigned, int64_t>, Value> positions;
   llvm::DenseMap<int64_t, Value> constants;

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -16,7 +17,7 @@ namespace kiln {
 KernelBuilder::KernelBuilder(RewriterBase &builder, linalg::LinalgOp op, const KernelPlan &plan,
                              const KernelTarget &target, ArrayRef<Value> initialValues, const Epilogue &epilogue)
     : builder(builder), op(op), loc(op.getLoc()), plan(plan), payload(builder, op, plan.rowLoads, target.fma),
-      initialValues(initialValues), epilogue(epilogue), lanes(plan.lanes) {
+      fma(target.fma), initialValues(initialValues), epilogue(epilogue), lanes(plan.lanes) {
   if (epilogue.op)
     epiloguePayload.emplace(builder, epilogue.op, ArrayRef<Operation *>(), target.fma);
 }
@@ -36,6 +37,10 @@ void KernelBuilder::run() {
 void emitKernel(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &plan, const KernelTarget &target,
                 ArrayRef<Value> initialValues, const Epilogue &epilogue) {
   OpBuilder::InsertionGuard guard(rewriter);
+  if (plan.scaling) {
+    Value factor = op.getBlock()->getArgument(plan.factor);
+    rewriter.replaceOp(plan.scaling, plan.scaling->getOperand(plan.scaling->getOperand(0) == factor ? 1 : 0));
+  }
   KernelBuilder(rewriter, op, plan, target, initialValues, epilogue).run();
 }
 
@@ -287,13 +292,26 @@ Value KernelBuilder::initialValue(unsigned index, Point point) {
   return arith::SelectOp::create(builder, loc, firstBlock, first, before);
 }
 
+void KernelBuilder::emitElements(Point point) {
+  SmallVector<Values> steps;
+  for (point.step = 0; point.step < plan.steps; ++point.step)
+    steps.push_back(computeBody(point, {}));
+  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
+    if (lanes > 1 && plan.stepLoop >= 0 && strideAlong(op, init, plan.vectorLoop) != 1) {
+      storeInterleaved(init, point, llvm::map_to_vector(steps, [&](Values &values) { return values[index]; }));
+      continue;
+    }
+    for (point.step = 0; point.step < plan.steps; ++point.step)
+      store(init, op.getMatchingIndexingMap(&init), point, steps[point.step][index]);
+  }
+}
+
 void KernelBuilder::emitTile() {
   SmallVector<Point> points = tilePoints();
   unsigned inits = op.getNumDpsInits();
   if (plan.reductionLoops.empty()) {
     for (Point point : points)
-      for (auto [init, value] : llvm::zip(op.getDpsInitsMutable(), computeBody(point, {})))
-        store(init, op.getMatchingIndexingMap(&init), point, value);
+      emitElements(point);
     return;
   }
   if (plan.reduceLanes)
@@ -383,7 +401,7 @@ void KernelBuilder::emitLaneReduction() {
       carried.push_back(initialValue(index, {row, 0}));
   }
   carried = emitReductions(0, plan.reductionLoops.size() - 1, carried,
-                           [&](ValueRange current) { return emitLaneSegments(current, combiners); });
+                           [&](ValueRange current) { return emitScaledSegments(current, combiners); });
 
   lanes = 1;
   auto next = carried.begin();
@@ -416,6 +434,36 @@ void KernelBuilder::emitLaneReduction() {
 Value KernelBuilder::neutralVector(Operation *combiner) {
   auto type = VectorType::get(plan.lanes, combiner->getResult(0).getType());
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(*neutralElement(combiner))));
+}
+
+// What has a common factor is summed up without it.
+SmallVector<Value> KernelBuilder::emitScaledSegments(ValueRange carried, ArrayRef<Operation *> combiners) {
+  if (!plan.scaling)
+    return emitLaneSegments(carried, combiners);
+  Value none = arith::ConstantOp::create(builder, loc, *neutralElement(combiners[0]));
+  SmallVector<Value> parts;
+  for (int64_t row = 0; row < rowCount(); ++row) {
+    parts.append(plan.vectors, neutralVector(combiners[0]));
+    parts.push_back(none);
+  }
+  parts = emitLaneSegments(parts, combiners);
+  SmallVector<Value> totals(carried);
+  for (int64_t row = 0; row < rowCount(); ++row) {
+    const int64_t first = row * (plan.vectors + 1);
+    for (int64_t vector = 1; vector < plan.vectors; ++vector)
+      parts[first] = payload.combine(combiners[0], parts[first], parts[first + vector]);
+    Value factor = load(op->getOpOperand(plan.factor), {row, 0});
+    for (int64_t place : {first, first + plan.vectors}) {
+      if (parts[place] == none) // Vectors had all elements.
+        continue;
+      auto type = dyn_cast<VectorType>(parts[place].getType());
+      Value by = type ? payload.broadcast(factor, type.getNumElements()) : factor;
+      totals[place] =
+          fma ? math::FmaOp::create(builder, loc, parts[place], by, totals[place]).getResult()
+              : payload.combine(combiners[0], totals[place], arith::MulFOp::create(builder, loc, parts[place], by));
+    }
+  }
+  return totals;
 }
 
 SmallVector<Value> KernelBuilder::emitLaneSegments(ValueRange carried, ArrayRef<Operation *> combiners) {
@@ -480,9 +528,14 @@ SmallVector<Value> KernelBuilder::emitLaneLoop(Value lower, Value end, const Seg
         SmallVector<Value> before;
         for (unsigned index = 0; index < inits; ++index)
           before.push_back(results[place(index)]);
-        SmallVector<Value> after = computeBody({row, vector}, before);
+        SmallVector<Value> after = before;
+        for (int64_t step = 0; step < plan.steps; ++step) {
+          after = computeBody({row, vector, step}, after);
+          for (Value &sum : after)
+            sum = payload.broadcast(sum, lanes);
+        }
         for (unsigned index = 0; index < inits; ++index) {
-          Value sum = payload.broadcast(after[index], lanes);
+          Value sum = after[index];
           if (Value mask = maskOf(vector))
             sum = arith::SelectOp::create(builder, loc, mask, sum, before[index]);
           results[place(index)] = sum;

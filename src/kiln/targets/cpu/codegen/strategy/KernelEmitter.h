@@ -13,7 +13,7 @@ namespace kiln {
 // init the scalar that all of its elements have, or null where they are in memory. What has an i1 in the body may be a
 // byte in memory. `epilogue` is replaced as well, if there is one.
 void emitKernel(mlir::RewriterBase &rewriter, mlir::linalg::LinalgOp op, const KernelPlan &plan,
-                const KernelTarget &target, llvm::ArrayRef<mlir::Value> initialValues, const Epilogue &epilogue);
+                const KernelTarget &target, llvm::ArrayRef<mlir::Value> initialValues, const Epilogue &epilogue = {});
 
 } // namespace kiln
 

@@ -9,6 +9,8 @@ using namespace mlir;
 namespace kiln {
 
 Value KernelBuilder::position(unsigned dim, Point point, int64_t lane) {
+  if (isStepLoop(dim))
+    return constant(point.step);
   int64_t offset = isVectorLoop(dim) ? point.vector * lanes + lane : isRowLoop(dim) ? point.row : 0;
   Value &known = positions[{dim, offset}];
   if (!known)
@@ -109,6 +111,33 @@ Value KernelBuilder::loadShuffled(OpOperand &operand, AffineMap map, Point point
   return result;
 }
 
+void KernelBuilder::loadInterleaved(OpOperand &operand, AffineMap map, Point point) {
+  SmallVector<Value> parts;
+  for (int64_t step = 0; step < plan.steps; ++step) {
+    SmallVector<Value> indices = indicesOf(map, point);
+    indices.back() = constant(step * lanes);
+    parts.push_back(loadVector(operand.get(), indices, /*mask=*/Value()));
+  }
+  // By the lowest bit of the steps first.
+  SmallVector<int64_t> even, odd;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    even.push_back(2 * lane);
+    odd.push_back(2 * lane + 1);
+  }
+  for (int64_t count = plan.steps; count > 1; count /= 2) {
+    SmallVector<Value> taken(parts.size());
+    for (int64_t from = 0, to = 0; from < plan.steps; from += 2, ++to) {
+      taken[to] = vector::ShuffleOp::create(builder, loc, parts[from], parts[from + 1], even);
+      taken[to + plan.steps / 2] = vector::ShuffleOp::create(builder, loc, parts[from], parts[from + 1], odd);
+    }
+    parts = std::move(taken);
+  }
+  for (auto [place, part] : llvm::enumerate(parts)) {
+    LoadKey key(operand.getOperandNumber(), point.row, point.vector, place);
+    loads[key] = convertElements(part, argumentType(operand));
+  }
+}
+
 Value KernelBuilder::load(OpOperand &operand, Point point) {
   Value memory = operand.get();
   if (!isa<MemRefType>(memory.getType()))
@@ -116,7 +145,8 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   bool byVector = plan.vectorLoop >= 0 && map.isFunctionOfDim(plan.vectorLoop);
   bool byRow = plan.rowLoop >= 0 && map.isFunctionOfDim(plan.rowLoop);
-  LoadKey key(operand.getOperandNumber(), byRow ? point.row : 0, byVector ? point.vector : 0);
+  bool byStep = plan.stepLoop >= 0 && map.isFunctionOfDim(plan.stepLoop);
+  LoadKey key(operand.getOperandNumber(), byRow ? point.row : 0, byVector ? point.vector : 0, byStep ? point.step : 0);
   if (auto known = loads.find(key); known != loads.end())
     return known->second;
 
@@ -130,6 +160,9 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
     value = loadVector(memory, indices, maskOf(point.vector));
     if (static_cast<int>(operand.getOperandNumber()) == plan.panelOperand)
       readAhead(memory, indices);
+  } else if (byStep) {
+    loadInterleaved(operand, map, {byRow ? point.row : 0, point.vector});
+    return loads[key];
   } else if (canTranspose(operand)) {
     loadTransposed(operand, map, point);
     return loads[key];
@@ -150,7 +183,7 @@ Value KernelBuilder::loadForEpilogue(OpOperand &operand, Point point) {
   const bool byRow = plan.rowLoop >= 0 && map.isFunctionOfDim(plan.rowLoop);
   // Its operands are numbered behind the other operation's.
   Value &value = loads[LoadKey(op->getNumOperands() + operand.getOperandNumber(), byRow ? point.row : 0,
-                               byVector ? point.vector : 0)];
+                               byVector ? point.vector : 0, 0)];
   if (!value)
     value = byVector && lanes != 1 ? loadVector(operand.get(), indicesOf(map, point), maskOf(point.vector))
                                    : memref::LoadOp::create(builder, loc, operand.get(), indicesOf(map, point));
@@ -170,6 +203,30 @@ void KernelBuilder::store(OpOperand &init, AffineMap map, Point point, Value val
     vector::StoreOp::create(builder, loc, value, memory, indices);
 }
 
+void KernelBuilder::storeInterleaved(OpOperand &init, Point point, ArrayRef<Value> values) {
+  SmallVector<Value> parts;
+  for (Value value : values)
+    parts.push_back(convertElements(payload.broadcast(value, lanes), getElementTypeOrSelf(init.get().getType())));
+  // Lanes of two vectors by turns, as two vectors; those of steps that differ in the lowest bit last.
+  SmallVector<int64_t> low, high;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    low.push_back(lane / 2 + lane % 2 * lanes);
+    high.push_back((lane + lanes) / 2 + lane % 2 * lanes);
+  }
+  for (int64_t count = plan.steps; count > 1; count /= 2) {
+    SmallVector<Value> joined;
+    for (int64_t from = 0; from < plan.steps / 2; ++from)
+      for (ArrayRef<int64_t> picks : {ArrayRef(low), ArrayRef(high)})
+        joined.push_back(vector::ShuffleOp::create(builder, loc, parts[from], parts[from + plan.steps / 2], picks));
+    parts = std::move(joined);
+  }
+  for (auto [place, part] : llvm::enumerate(parts)) {
+    SmallVector<Value> indices = indicesOf(op.getMatchingIndexingMap(&init), point);
+    indices.back() = constant(static_cast<int64_t>(place) * lanes);
+    vector::StoreOp::create(builder, loc, part, init.get(), indices);
+  }
+}
+
 //===--- Transposed blocks
 //-----------------------------------------------------------------------------------------===//
 
@@ -185,7 +242,8 @@ void KernelBuilder::loadTransposed(OpOperand &operand, AffineMap map, Point poin
     block.push_back(loadVector(operand.get(), indicesOf(map, {0, point.vector}, lane), /*mask=*/Value()));
   transpose(block);
   for (int64_t row = 0; row < lanes; ++row)
-    loads[LoadKey(operand.getOperandNumber(), row, point.vector)] = convertElements(block[row], argumentType(operand));
+    loads[LoadKey(operand.getOperandNumber(), row, point.vector, 0)] =
+        convertElements(block[row], argumentType(operand));
 }
 
 // Bit by bit of row and lane numbers: exchanges the elements that have the bit in one of the two only.

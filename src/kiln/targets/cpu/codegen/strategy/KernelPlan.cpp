@@ -147,6 +147,7 @@ public:
     if (plan.vectorLoop >= 0) {
       inspectLanes();
       chooseLanes();
+      findFactor();
       chooseRegisterTile();
       if (!plan.reduceLanes && !reductions.empty())
         chooseBlocks();
@@ -190,8 +191,9 @@ private:
         along = -1;
     }
     plan.vectorLoop = along >= 0 ? along : across;
-    plan.shuffles = along >= 0 && llvm::all_of(inputs, [&](OpOperand *in) { return loadsVectors(in, along); });
     plan.reduceLanes = along < 0 && across >= 0;
+    takeSteps();
+    plan.shuffles = along >= 0 && llvm::all_of(inputs, [&](OpOperand *in) { return loadsVectors(in, along); });
   }
 
   bool haveVectorTypes() {
@@ -199,8 +201,57 @@ private:
                         [](Value operand) { return getElementTypeOrSelf(operand.getType()).isIntOrIndexOrFloat(); });
   }
 
+  // A loop of two or four steps that belong together: they use what is loaded along `loop` again, as numbers use a byte
+  // that holds several, or have elements beside each other, of which those along `loop` are as many apart. -1: none.
+  int stepsBeside(unsigned loop) {
+    SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+    for (unsigned other = 0; other < kinds.size(); ++other) {
+      if (other == loop || kinds[other] != kinds[loop] || (extents[other] != 2 && extents[other] != 4))
+        continue;
+      bool isShared = false, isOwn = false, isBeside = false, isApart = false, fits = true;
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!isa<MemRefType>(operand.get().getType()))
+          continue;
+        int64_t stride = strideAlong(op, operand, loop);
+        isBeside |= stride == 1;
+        isShared |= stride == 1 && !dependsOn(&operand, other);
+        isOwn |= stride != 0 && dependsOn(&operand, other);
+        isApart |= isInterleaved(&operand, loop, other);
+        fits &= isVectorStride(stride) || isInterleaved(&operand, loop, other);
+      }
+      bool isReduced = kinds[loop] == utils::IteratorType::reduction;
+      if (fits && ((isReduced && isShared && isOwn) || (isBeside && isApart)))
+        return static_cast<int>(other);
+    }
+    return -1;
+  }
+
+  bool isInterleaved(OpOperand *operand, unsigned loop, unsigned steps) {
+    ArrayRef<AffineExpr> places = op.getMatchingIndexingMap(operand).getResults();
+    return strideAlong(op, *operand, loop) == extents[steps] && strideAlong(op, *operand, steps) == 1 &&
+           places.back() == getAffineDimExpr(steps, op.getContext());
+  }
+
+  void takeSteps() {
+    if (plan.vectorLoop < 0 || (!reductions.empty() && !plan.reduceLanes))
+      return;
+    plan.stepLoop = stepsBeside(plan.vectorLoop);
+    if (plan.stepLoop < 0)
+      return;
+    plan.steps = extents[plan.stepLoop];
+    for (OpOperand *input : inputs)
+      if (isInterleaved(input, plan.vectorLoop, plan.stepLoop))
+        plan.interleaved.push_back(input->getOperandNumber());
+    llvm::erase(parallel, static_cast<unsigned>(plan.stepLoop));
+    llvm::erase(reductions, static_cast<unsigned>(plan.stepLoop));
+  }
+
   // The parallel loop along which all results are contiguous, and most inputs.
   int bestParallelLoop() {
+    if (reductions.empty())
+      for (unsigned loop : parallel)
+        if (stepsBeside(loop) >= 0)
+          return static_cast<int>(loop);
     int best = -1, bestScore = -1;
     for (unsigned loop : parallel) {
       if (isOne(loop) || !llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
@@ -225,6 +276,9 @@ private:
       if (!combiner || (!target.reassociates && isa<arith::AddFOp, arith::MulFOp>(combiner)))
         return -1;
     }
+    for (unsigned loop : reductions)
+      if (stepsBeside(loop) >= 0)
+        return static_cast<int>(loop);
     for (unsigned loop : llvm::reverse(reductions)) {
       bool contiguous = false, vector = true;
       for (OpOperand *input : inputs) {
@@ -320,10 +374,12 @@ private:
     plan.lanes = std::max<int64_t>(1, target.vectorBits / bits);
     if (config && config->lanes)
       plan.lanes = config->lanes;
-    plan.masked = target.maskedBits != 0 && narrowest >= target.maskedBits && !body.mayTrap && !body.hasLoads &&
-                  (plan.reduceLanes || llvm::all_of(inputs, [&](OpOperand *in) {
-                     return loadsVectors(in, plan.vectorLoop) || canPack(plan.vectorLoop);
-                   }));
+    plan.masked =
+        target.maskedBits != 0 && narrowest >= target.maskedBits && !body.mayTrap && !body.hasLoads &&
+        plan.stepLoop < 0 &&
+        (plan.reduceLanes ||
+         llvm::all_of(
+             inputs, [&](OpOperand *in) { return loadsVectors(in, plan.vectorLoop) || canPack(plan.vectorLoop); }));
     int64_t extent = extents[plan.vectorLoop];
     if (ShapedType::isDynamic(extent) || extent == 0)
       return;
@@ -332,6 +388,37 @@ private:
       plan.lanes = std::min<int64_t>(plan.lanes, llvm::PowerOf2Ceil(extent));
     else
       plan.lanes = std::min<int64_t>(plan.lanes, llvm::bit_floor<uint64_t>(extent));
+  }
+
+  // A factor of what is summed up along vectors, as the scale of a block of weights; of integers only, as other weights
+  // may be scaled when a module is loaded, which is to make no difference.
+  void findFactor() {
+    if (!plan.reduceLanes || !target.reassociates || op.getNumDpsInits() != 1 ||
+        llvm::none_of(*op.getBlock(), llvm::IsaPred<arith::SIToFPOp, arith::UIToFPOp>))
+      return;
+    Operation *sum = findCombiner(op, 0);
+    if (!isa<arith::AddFOp>(sum))
+      return;
+    SmallVector<Value> products(sum->getOperands());
+    while (!products.empty()) {
+      auto multiply = products.pop_back_val().getDefiningOp<arith::MulFOp>();
+      if (!multiply || !multiply->hasOneUse() || multiply->getBlock() != op.getBlock())
+        continue;
+      for (Value value : multiply->getOperands()) {
+        auto argument = dyn_cast<BlockArgument>(value);
+        if (argument && argument.getOwner() == op.getBlock() && !perLane.contains(argument) && argument.hasOneUse() &&
+            isSameInSteps(&op->getOpOperand(argument.getArgNumber()))) {
+          plan.scaling = multiply;
+          plan.factor = static_cast<int>(argument.getArgNumber());
+          return;
+        }
+        products.push_back(value);
+      }
+    }
+  }
+
+  bool isSameInSteps(OpOperand *operand) {
+    return isa<MemRefType>(operand->get().getType()) && (plan.stepLoop < 0 || !dependsOn(operand, plan.stepLoop));
   }
 
   int64_t vectorsOf(int64_t wanted) const {
@@ -344,12 +431,21 @@ private:
   void chooseRegisterTile() {
     int64_t columns = config && config->columns ? llvm::divideCeil(config->columns, plan.lanes) : 0;
     if (plan.reduceLanes) {
-      plan.rowLoop = largestLoop([&](unsigned) { return true; });
+      // What steps share is loaded from one place at a time, and shared by rows as well.
+      plan.rowLoop = largestLoop([&](unsigned loop) {
+        return plan.stepLoop < 0 || llvm::any_of(
+                                        inputs,
+                                        [&](OpOperand *input) {
+                                          return strideAlong(op, *input, plan.vectorLoop) == 1 &&
+                                                 !dependsOn(input, plan.stepLoop) && !dependsOn(input, loop);
+                                        });
+      });
       plan.rows = plan.rowLoop >= 0 ? rowsOf(4) : 1;
-      plan.vectors = vectorsOf(columns ? columns : plan.rows > 1 ? 2 : 4);
+      plan.vectors = plan.stepLoop >= 0 && plan.rows > 1 ? 1 : vectorsOf(columns ? columns : plan.rows > 1 ? 2 : 4);
     } else if (reductions.empty()) {
       plan.vectors = vectorsOf(columns ? columns : body.cost > 8 ? 1 : 4);
-      chooseTransposedTile();
+      if (plan.stepLoop < 0)
+        chooseTransposedTile();
     } else {
       // Rows that the vector input does not depend on use what is loaded of it again.
       plan.rowLoop = largestLoop([&](unsigned loop) {

@@ -36,9 +36,17 @@ struct KernelPlan {
   bool masked = false;
   // Inputs whose elements are a few apart along the vector loop are loaded as whole vectors, of which these are picked.
   bool shuffles = false;
+  // A loop of few steps that are all done with a vector, as with bytes of which each holds several numbers; -1: none.
+  int stepLoop = -1;
+  int64_t steps = 1;
+  llvm::SmallVector<unsigned> interleaved; // inputs whose vectors for the steps are taken apart
   // The register tile: `rows` iterations of the row loop by `vectors` vectors. rowLoop -1: one row.
   int rowLoop = -1;
   int64_t rows = 1, vectors = 1;
+  // A multiplication of the body by an input that is the same for all that the lanes sum up: sums are multiplied by it
+  // instead. Null: none.
+  mlir::Operation *scaling = nullptr;
+  int factor = -1; // that input
   // From the outside to the inside. Reductions are innermost.
   llvm::SmallVector<unsigned> parallelLoops, reductionLoops;
   // The reduction loop that is cut into blocks which are the outermost of all loops that `packedOperand` does not need;
