@@ -297,10 +297,9 @@ LogicalResult lowerLayerNorm(NodeLowering &n) {
   if (failed(result))
     return failure();
   n.results = {*result};
-  if (centers) {
+  if (centers)
     n.results.push_back(normalized->mean);
-    n.results.push_back(normalized->inverse);
-  }
+  n.results.push_back(normalized->inverse);
   return success();
 }
 
@@ -518,6 +517,7 @@ void registerReductions(Registry &registry) {
   registry["LpNormalization"] = {lowerLpNormalization, 1, /*adds=*/true};
   registry["MeanVarianceNormalization"] = {lowerMeanVariance, 1, /*adds=*/true};
   registry["RMSNormalization"] = {lowerLayerNorm, 2};
+  registry["SimplifiedLayerNormalization"] = {lowerLayerNorm, 2}; // ONNX Runtime's, older than ONNX's own
   registry["ReduceL1"] = {lowerReduce<Reduction::L1>, 1, /*adds=*/true};
   registry["ReduceL2"] = {lowerReduce<Reduction::L2>, 1, /*adds=*/true};
   registry["ReduceLogSum"] = {lowerReduce<Reduction::LogSum>, 1, /*adds=*/true};

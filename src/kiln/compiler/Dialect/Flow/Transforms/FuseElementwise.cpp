@@ -117,6 +117,15 @@ bool reducesComputed(linalg::LinalgOp op) {
          });
 }
 
+// A product of weights that each call makes f32 and turns: it lays them out for itself anyway.
+bool readsTurned(linalg::LinalgOp op) {
+  return isa<linalg::MatmulOp>(op) && op.hasPureTensorSemantics() && op->getDiscardableAttrDictionary().empty() &&
+         llvm::any_of(op.getDpsInputs(), [](Value input) {
+           auto turn = input.getDefiningOp<linalg::TransposeOp>();
+           return turn && turn->hasOneUse() && isSameInEachCall(input) && !isComputedOnce(input);
+         });
+}
+
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   explicit FuseElementwisePass(const CompilerContext &context) : context(&context) {}
@@ -156,7 +165,7 @@ private:
     func->walk([&](linalg::LinalgOp op) {
       bool isElementwise = op.getNumLoops() == op.getNumParallelLoops();
       if (!isa<linalg::GenericOp, linalg::FillOp>(op) &&
-          (isElementwise || reducesComputed(op) || takesInFactor(op, limits)))
+          (isElementwise || reducesComputed(op) || takesInFactor(op, limits) || readsTurned(op)))
         named.push_back(op);
     });
     for (linalg::LinalgOp op : named) {

@@ -1,6 +1,8 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/SameInEachCall.h"
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/ConvolutionLoops.h"
@@ -348,7 +350,15 @@ public:
   }
 
 private:
-  // Whether the value is the same in each call, so that it is packed once.
+  static int64_t bytesOf(TypeRange types) {
+    int64_t bytes = 0;
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.hasStaticShape())
+        bytes += llvm::divideCeil(tensor.getNumElements() * HAL::packedBitWidth(tensor), 8);
+    return bytes;
+  }
+
+  // Whether the value is the same in each call, and kept from when the module is loaded, so that it is packed once.
   static bool isConstant(Value value) {
     Operation *op = value.getDefiningOp();
     if (isa_and_nonnull<TensorParameterOp>(op))
@@ -356,6 +366,8 @@ private:
     if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
       return !isa<SplatElementsAttr>(constant.getValue());
     return isa_and_nonnull<TensorReshapeOp, DispatchOp>(op) && op->getNumOperands() > 0 &&
+           (isa<TensorReshapeOp>(op) ||
+            bytesOf(op->getResultTypes()) <= mostBytesKept(bytesOf(op->getOperandTypes()))) &&
            llvm::all_of(op->getOperands(), [](Value operand) { return isConstant(operand); });
   }
 

@@ -449,3 +449,26 @@ util.func @packed_many(%x: tensor<40x64xf32>, %w: tensor<8x2x16xi8>, %s: tensor<
   %r = linalg.matmul ins(%x, %t : tensor<40x64xf32>, tensor<64x8xf32>) outs(%z : tensor<40x8xf32>) -> tensor<40x8xf32>
   util.return %r : tensor<40x8xf32>
 }
+
+// Weights that each call makes f32, as they would take too much memory otherwise, are not turned before a product, which lays
+// them out for itself.
+// CHECK-LABEL: util.func @turned_in_each_call
+// CHECK: %[[W:.+]] = linalg.generic
+// CHECK: arith.sitofp
+// CHECK: linalg.generic {{.+}} ins(%arg0, %[[W]] : tensor<40x512xf32>, tensor<1024x512xf32>)
+// CHECK-NOT: linalg.transpose
+util.func @turned_in_each_call(%x: tensor<40x512xf32>, %z: tensor<40x1024xf32>) -> tensor<40x1024xf32> {
+  %w = flow.tensor.parameter #flow.parameter.named<"w"> : tensor<1024x512xi8>
+  %e = tensor.empty() : tensor<1024x512xf32>
+  %s = flow.tensor.parameter #flow.parameter.named<"s"> : tensor<1024xf32>
+  %f = linalg.generic {indexing_maps = [#e, #r, #e], iterator_types = ["parallel", "parallel"]} ins(%w, %s : tensor<1024x512xi8>, tensor<1024xf32>) outs(%e : tensor<1024x512xf32>) {
+  ^bb0(%a: i8, %b: f32, %o: f32):
+    %0 = arith.sitofp %a : i8 to f32
+    %1 = arith.mulf %0, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<1024x512xf32>
+  %e2 = tensor.empty() : tensor<512x1024xf32>
+  %t = linalg.transpose ins(%f : tensor<1024x512xf32>) outs(%e2 : tensor<512x1024xf32>) permutation = [1, 0]
+  %r = linalg.matmul ins(%x, %t : tensor<40x512xf32>, tensor<512x1024xf32>) outs(%z : tensor<40x1024xf32>) -> tensor<40x1024xf32>
+  util.return %r : tensor<40x1024xf32>
+}
