@@ -126,6 +126,36 @@ bool readsTurned(linalg::LinalgOp op) {
          });
 }
 
+// Weights of bytes whose columns a product of few rows sums up lie column by column from when the module is loaded: of
+// a row in memory a workgroup would read a part, and of the next one a page further on another.
+void turnColumns(IRRewriter &rewriter, linalg::GenericOp product) {
+  constexpr int64_t leastElements = int64_t(1) << 18;
+  if (!product.hasPureTensorSemantics() || product.hasDynamicShape() || product.getNumReductionLoops() != 1 ||
+      !isLikeProduct(product))
+    return;
+  SmallVector<unsigned> sums;
+  product.getReductionDims(sums);
+  for (OpOperand *input : product.getDpsInputOperands()) {
+    auto type = dyn_cast<RankedTensorType>(input->get().getType());
+    AffineMap map = product.getMatchingIndexingMap(input);
+    if (!type || type.getRank() != 2 || !type.getElementType().isInteger(8) || type.getNumElements() < leastElements ||
+        !map.isProjectedPermutation() || map.getDimPosition(0) != sums.front() ||
+        countUses(product, input).value_or(kManyUses) >= kLeastRowsOfPanels || !isComputedOnce(input->get()))
+      continue;
+    rewriter.setInsertionPoint(product);
+    Value empty = tensor::EmptyOp::create(rewriter, product.getLoc(), {type.getDimSize(1), type.getDimSize(0)},
+                                          type.getElementType());
+    auto turn = linalg::TransposeOp::create(rewriter, product.getLoc(), input->get(), empty, {1, 0});
+    SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+    maps[input->getOperandNumber()] =
+        AffineMap::get(map.getNumDims(), 0, {map.getResult(1), map.getResult(0)}, product.getContext());
+    rewriter.modifyOpInPlace(product, [&] {
+      input->set(turn->getResult(0));
+      product.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+    });
+  }
+}
+
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   explicit FuseElementwisePass(const CompilerContext &context) : context(&context) {}
@@ -222,6 +252,9 @@ private:
           return func->emitError() << "fusing its elementwise ops did not come to an end";
       }
     } while (repeatCheap(rewriter, func));
+
+    if (limits.panelBytes != 0 && context->options.evaluateConstants && context->options.dataTiling)
+      func->walk([&](linalg::GenericOp op) { turnColumns(rewriter, op); });
 
     RewritePatternSet splats(func->getContext());
     splats.add<SplatToFill>(func->getContext());

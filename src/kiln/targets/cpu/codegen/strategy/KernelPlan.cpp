@@ -440,7 +440,12 @@ private:
                                                  !dependsOn(input, plan.stepLoop) && !dependsOn(input, loop);
                                         });
       });
-      plan.rows = plan.rowLoop >= 0 ? rowsOf(4) : 1;
+      // Bytes come from one place at a time, as they are so few that waiting for several takes longer.
+      const bool readsBytes = plan.rowLoop >= 0 && llvm::any_of(inputs, [&](OpOperand *input) {
+                                return getElementTypeOrSelf(input->get().getType()).isInteger(8) &&
+                                       dependsOn(input, plan.rowLoop) && strideAlong(op, *input, plan.vectorLoop) == 1;
+                              });
+      plan.rows = plan.rowLoop >= 0 && !readsBytes ? rowsOf(4) : 1;
       plan.vectors = plan.stepLoop >= 0 && plan.rows > 1 ? 1 : vectorsOf(columns ? columns : plan.rows > 1 ? 2 : 4);
     } else if (reductions.empty()) {
       plan.vectors = vectorsOf(columns ? columns : body.cost > 8 ? 1 : 4);
