@@ -117,6 +117,9 @@ private:
   static bool takeApart(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &plan,
                         const KernelTarget &target) {
     constexpr int64_t mostBytes = int64_t(1) << 18; // of a core's own cache
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    if (!generic)
+      return false;
     bool isChanged = false;
     for (unsigned number : plan.reduceLanes ? ArrayRef(plan.interleaved) : ArrayRef<unsigned>()) {
       OpOperand &input = op->getOpOperand(number);
@@ -139,7 +142,7 @@ private:
       maps[number] = AffineMap::get(maps[number].getNumDims(), 0, places, op.getContext());
       rewriter.modifyOpInPlace(op, [&] {
         input.set(apart);
-        cast<linalg::GenericOp>(op.getOperation()).setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+        generic.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
       });
       isChanged = true;
     }
