@@ -64,7 +64,7 @@ Epilogue findEpilogue(linalg::LinalgOp op, const KernelPlan &plan, const KernelT
     if (input->get() != result)
       continue;
     AffineMap map = next.getMatchingIndexingMap(input);
-    if (!map.isPermutation())
+    if (!map.isPermutation() || (stored == result && map != next.getIndexingMapsArray().back()))
       return {};
     for (auto [expr, of] : llvm::zip(map.getResults(), resultMap.getResults())) {
       unsigned &loop = epilogue.loops[cast<AffineDimExpr>(expr).getPosition()];

@@ -97,3 +97,25 @@ func.func @shared(%a: memref<32x64xf32>, %b: memref<64x32xf32>, %c: memref<32x32
   }
   return
 }
+
+// -----
+
+#same = affine_map<(i, j) -> (i, j)>
+#turned = affine_map<(i, j) -> (j, i)>
+
+// What is stored elsewhere in the same memory would be where sums are still to come.
+// CHECK-LABEL: func.func @moved
+// CHECK: arith.mulf
+// CHECK: vector.store
+// CHECK: math.absf
+func.func @moved(%a: memref<32x64xf32>, %b: memref<64x32xf32>, %c: memref<32x32xf32>)
+    attributes {lowering = #hal.lowering<"contraction", "tile_config_8x32_0x1_fma_4x8">} {
+  linalg.matmul ins(%a, %b : memref<32x64xf32>, memref<64x32xf32>) outs(%c : memref<32x32xf32>)
+  linalg.generic {indexing_maps = [#same, #turned], iterator_types = ["parallel", "parallel"]}
+      ins(%c : memref<32x32xf32>) outs(%c : memref<32x32xf32>) {
+  ^bb0(%sum: f32, %out: f32):
+    %size = math.absf %sum : f32
+    linalg.yield %size : f32
+  }
+  return
+}
