@@ -77,6 +77,9 @@ private:
   void packStraight(mlir::OpOperand &operand, Value blockStart);
   void packTurned(mlir::OpOperand &operand, Value blockStart);
   Values packedIndices(Point point);
+  Value blockPosition(); // of the blocked loop, from the block's start
+  void widenRows();
+  Value widen(Value value, mlir::OpOperand &operand);
   int64_t panelWidth() const { return plan.vectors * plan.lanes; }
 
   //===--- Tiles ------------------------------------------------------------------------------------------------===//
@@ -151,7 +154,7 @@ private:
   // The current block of the blocked loop; `firstBlock` is null where that is known to be the first.
   bool inBlock = false;
   Value blockStart, blockEnd, firstBlock;
-  Value panels;
+  Value panels, widened;
 
   // Remembered until the loop around ends: operands by number, row, vector and step; positions by loop and offset.
   using LoadKey = std::tuple<unsigned, int64_t, int64_t, int64_t>;

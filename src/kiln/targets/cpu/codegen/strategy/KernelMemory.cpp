@@ -153,6 +153,9 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
   Value value;
   if (static_cast<int>(operand.getOperandNumber()) == plan.packedOperand)
     value = loadVector(panels, packedIndices(point), /*mask=*/Value());
+  else if (static_cast<int>(operand.getOperandNumber()) == plan.widenedOperand)
+    value = memref::LoadOp::create(builder, loc, widened,
+                                   ValueRange{position(plan.rowLoop, point), blockPosition()});
   else if (!byVector || lanes == 1)
     value = memref::LoadOp::create(builder, loc, memory, indicesOf(map, point));
   else if (strideAlong(op, operand, plan.vectorLoop) == 1) {
@@ -170,7 +173,9 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
     value = loadShuffled(operand, map, point, strideAlong(op, operand, plan.vectorLoop));
   } else
     value = loadStrided(memory, map, point);
-  value = convertElements(value, argumentType(operand));
+  // The body takes wider floats as they are.
+  if (!isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    value = convertElements(value, argumentType(operand));
   loads[key] = value;
   return value;
 }

@@ -32,6 +32,8 @@ void KernelBuilder::emitBlocks(unsigned level) {
       firstBlock = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, iv, constant(0));
     if (plan.packedOperand >= 0)
       pack(iv);
+    if (plan.widenedOperand >= 0)
+      widenRows();
     emitParallel(level);
     return Values();
   });
@@ -53,14 +55,61 @@ SmallVector<Value> KernelBuilder::packedIndices(Point point) {
   Value &panel = positions[{key, 0}];
   if (!panel)
     panel = divide(dims[plan.vectorLoop].base, panelWidth());
-  Value &depth = positions[{key, 1}];
-  if (!depth)
-    depth = subtract(dims[plan.blockedLoop].base, blockStart);
   SmallVector<Value> indices = {panel};
   for (unsigned tap : tapLoops())
     indices.push_back(position(tap, point));
-  indices.append({depth, constant(point.vector * plan.lanes)});
+  indices.append({blockPosition(), constant(point.vector * plan.lanes)});
   return indices;
+}
+
+Value KernelBuilder::blockPosition() {
+  Value &depth = positions[{~0u, 1}];
+  if (!depth)
+    depth = subtract(dims[plan.blockedLoop].base, blockStart);
+  return depth;
+}
+
+Value KernelBuilder::widen(Value value, OpOperand &operand) {
+  FloatType wider = widerTypeOf(op, operand);
+  if (!wider)
+    return value;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return arith::ExtFOp::create(builder, loc, vector ? Type(vector.clone(wider)) : wider, value);
+}
+
+// Each row keeps its place, and so does each depth of the block.
+void KernelBuilder::widenRows() {
+  OpOperand &operand = op->getOpOperand(plan.widenedOperand);
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  if (!widened) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(anchor);
+    auto type = MemRefType::get({std::max<int64_t>(1, plan.widenedRows), plan.block}, widerTypeOf(op, operand));
+    widened = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+  }
+  loop(constant(0), extent(plan.rowLoop), 1, {}, [&](Value row, ValueRange) {
+    dims[plan.rowLoop] = {row, 1};
+    Value whole = fullEnd(blockStart, blockEnd, plan.lanes);
+    const auto copy = [&](Value from, Value to, int64_t step) {
+      lanes = step;
+      loop(from, to, step, {}, [&](Value iv, ValueRange) {
+        dims[plan.blockedLoop] = {iv, 1};
+        SmallVector<Value> source = indicesOf(map, {}), target = {row, blockPosition()};
+        if (lanes == 1) {
+          Value element = memref::LoadOp::create(builder, loc, operand.get(), source);
+          memref::StoreOp::create(builder, loc, widen(element, operand), widened, target);
+        } else {
+          Value elements = loadVector(operand.get(), source, /*mask=*/Value());
+          vector::StoreOp::create(builder, loc, widen(elements, operand), widened, target);
+        }
+        return Values();
+      });
+    };
+    copy(blockStart, whole, plan.lanes);
+    copy(whole, blockEnd, 1);
+    lanes = plan.lanes;
+    return Values();
+  });
 }
 
 void KernelBuilder::pack(Value blockStart) {
@@ -75,7 +124,10 @@ void KernelBuilder::pack(Value blockStart) {
     for (unsigned tap : tapLoops())
       shape.push_back(*getConstantIntValue(extents[tap]));
     shape.append({depth, panelWidth()});
-    auto type = MemRefType::get(shape, cast<MemRefType>(operand.get().getType()).getElementType());
+    Type element = cast<MemRefType>(operand.get().getType()).getElementType();
+    if (FloatType wider = widerTypeOf(op, operand))
+      element = wider;
+    auto type = MemRefType::get(shape, element);
     panels = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
   }
   emitVectorSegments([&] {
@@ -102,7 +154,7 @@ void KernelBuilder::packStraight(OpOperand &operand, Value blockStart) {
   loop(blockStart, blockEnd, 1, {}, [&](Value iv, ValueRange) {
     dims[plan.blockedLoop] = {iv, 1};
     for (int64_t vector = 0; vector < dims[plan.vectorLoop].count; ++vector) {
-      Value value = loadVector(operand.get(), indicesOf(map, {0, vector}), maskOf(vector));
+      Value value = widen(loadVector(operand.get(), indicesOf(map, {0, vector}), maskOf(vector)), operand);
       vector::StoreOp::create(builder, loc, value, panels, packedIndices({0, vector}));
     }
     return Values();
@@ -131,7 +183,7 @@ void KernelBuilder::packTurned(OpOperand &operand, Value blockStart) {
       transpose(block);
       SmallVector<Value> indices = packedIndices({0, vector});
       for (int64_t row = 0; row < lanes; ++row)
-        vector::StoreOp::create(builder, loc, block[row], panels,
+        vector::StoreOp::create(builder, loc, widen(block[row], operand), panels,
                                 ValueRange{indices[0], add(indices[1], row), indices[2]});
     }
     return Values();

@@ -72,6 +72,17 @@ int64_t strideAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   return total == 0 && map.isFunctionOfDim(loop) ? ShapedType::kDynamic : total;
 }
 
+FloatType widerTypeOf(linalg::LinalgOp op, OpOperand &input) {
+  FloatType wider;
+  for (Operation *user : op.getMatchingBlockArgument(&input).getUsers()) {
+    auto extend = dyn_cast<arith::ExtFOp>(user);
+    if (!extend || (wider && extend.getType() != wider))
+      return {};
+    wider = dyn_cast<FloatType>(extend.getType());
+  }
+  return wider;
+}
+
 //===--- Bodies ---------------------------------------------------------------------------------------------------===//
 
 namespace {
@@ -525,9 +536,6 @@ private:
     if (!found || !op.getMatchingIndexingMap(found).isProjectedPermutation() ||
         !llvm::all_of(reductions, [&](unsigned reduction) { return dependsOn(found, reduction); }))
       return nullptr;
-    // The last panel is loaded with masks.
-    if (getElementTypeOrSelf(found->get().getType()).isBF16() && !target.maskedBF16)
-      return nullptr;
     // Packing costs about as much as two rows; panels must be used more often than that.
     bool reused = llvm::any_of(parallel, [&](unsigned other) { return !dependsOn(found, other) && isLarge(other, 8); });
     int64_t stride = strideAlong(op, *found, loop), depth = strideAlong(op, *found, blockableLoop());
@@ -557,6 +565,26 @@ private:
     return count;
   }
 
+  // What has rows, and is otherwise the same in all that is inside of the blocks.
+  void chooseWidened() {
+    OpOperand &packed = op->getOpOperand(plan.packedOperand);
+    int64_t rows = bounds[plan.rowLoop];
+    for (OpOperand *input : inputs) {
+      bool isSettled = llvm::all_of(llvm::seq<unsigned>(0, extents.size()), [&](unsigned loop) {
+        return !dependsOn(input, loop) || static_cast<int>(loop) == blockableLoop() ||
+               static_cast<int>(loop) == plan.rowLoop ||
+               (static_cast<int>(loop) != plan.vectorLoop && dependsOn(&packed, loop));
+      });
+      FloatType wider = widerTypeOf(op, *input);
+      if (input == &packed || !isSettled || !wider || !dependsOn(input, plan.rowLoop) ||
+          strideAlong(op, *input, blockableLoop()) != 1 || ShapedType::isDynamic(rows) ||
+          rows * plan.block * wider.getWidth() / 8 > largestPanels)
+        continue;
+      plan.widenedOperand = static_cast<int>(input->getOperandNumber());
+      plan.widenedRows = rows;
+    }
+  }
+
   void chooseBlocks() {
     if (blockableLoop() < 0)
       return;
@@ -574,13 +602,16 @@ private:
       plan.panelOperand = packed->getOperandNumber();
     if (packed && !isPanel && (strided || (config && config->packB))) {
       int64_t extent = bounds[plan.vectorLoop];
-      unsigned bits = getElementTypeOrSelf(packed->get().getType()).getIntOrFloatBitWidth();
+      FloatType wider = widerTypeOf(op, *packed);
+      unsigned bits = wider ? wider.getWidth() : getElementTypeOrSelf(packed->get().getType()).getIntOrFloatBitWidth();
       bool fits = reductions.size() == 1 ||
                   llvm::alignTo(std::max<int64_t>(extent, 0), plan.vectors * plan.lanes) * block * tapCount() <=
                       largestPanels * 8 / bits;
       if (ShapedType::isStatic(extent) && block > 0 && fits) {
         plan.packedOperand = packed->getOperandNumber();
         plan.packedExtent = extent;
+        plan.block = block;
+        chooseWidened();
       }
     }
     if (plan.packedOperand < 0 && strided) {

@@ -57,6 +57,10 @@ struct KernelPlan {
   int panelOperand = -1; // lies in panels as it is, and is read ahead
   int packedOperand = -1;
   int64_t packedExtent = 0; // an upper bound of the vector loop's extent
+  // The input whose rows are copied in the body's wider type for one block at a time, since each of its elements would
+  // be converted for each register tile; -1: none.
+  int widenedOperand = -1;
+  int64_t widenedRows = 0; // an upper bound of the row loop's extent
   // Loads in the body whose elements lie together along the vector loop, as those of a row that was looked up.
   llvm::SmallVector<mlir::Operation *> rowLoads;
   // Operations of the body that take one element after the other where the rest works on vectors.
@@ -66,6 +70,9 @@ struct KernelPlan {
 // The distance in elements between neighbours along a loop; 0 where the operand does not depend on the loop, kDynamic
 // where it is not known or not constant. The operand must be a memref.
 int64_t strideAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+
+// The type that the body converts an input to before it does anything else with it; null: it uses it as it is.
+mlir::FloatType widerTypeOf(mlir::linalg::LinalgOp op, mlir::OpOperand &input);
 
 // `config` may be null: defaults.
 KernelPlan planKernel(mlir::linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config);

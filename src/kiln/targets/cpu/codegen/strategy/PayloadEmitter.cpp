@@ -83,6 +83,11 @@ SmallVector<Value> PayloadEmitter::computeOp(Operation *inner, ArrayRef<Value> o
   if (!isNew)
     return results;
 
+  // What was copied for the kernel may have been widened by that.
+  if (isa<arith::ExtFOp>(inner) && getElementTypeOrSelf(operands[0].getType()) == inner->getResult(0).getType()) {
+    results.push_back(operands[0]);
+    return results;
+  }
   bool anyVector = llvm::any_of(operands, [](Value operand) { return isa<VectorType>(operand.getType()); });
   if (anyVector && isa<memref::LoadOp>(inner)) {
     results.push_back(llvm::is_contained(rowLoads, inner) ? loadRow(inner, operands, lanes)

@@ -164,3 +164,37 @@ hal.executable private @e {
     }
   }
 }
+
+// -----
+
+// Narrow floats are converted when their panel is filled, and those of rows once for all panels: the sums are of what
+// was converted.
+
+// CHECK-LABEL: func.func @widened(
+// CHECK-DAG:       %[[ROWS:.+]] = memref.alloc() {alignment = 64 : i64} : memref<12x16xf32>
+// CHECK-DAG:       %[[PANELS:.+]] = memref.alloc() {alignment = 64 : i64} : memref<2x16x16xf32>
+// CHECK:           vector.load %{{.+}} : memref<36x24xbf16>
+// CHECK:           arith.extf
+// CHECK:           vector.store %{{.+}}, %[[PANELS]]
+// CHECK:           vector.load %{{.+}} : memref<12x36xbf16>
+// CHECK:           arith.extf
+// CHECK:           vector.store %{{.+}}, %[[ROWS]]
+// CHECK:           memref.load %{{.+}} : memref<12x36xbf16>
+// CHECK:           arith.extf
+// CHECK:           memref.store %{{.+}}, %[[ROWS]]
+// CHECK-NOT:       arith.extf
+// CHECK:           vector.load %[[PANELS]]
+// CHECK-NOT:       arith.extf
+// CHECK:           memref.load %[[ROWS]]
+// CHECK-NOT:       arith.extf
+// CHECK:           math.fma
+hal.executable private @e {
+  hal.executable.variant public @v target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {cpu_features = "+avx,+avx2,+fma"}>) {
+    builtin.module {
+      func.func @widened(%a: memref<12x36xbf16>, %b: memref<36x24xbf16>, %c: memref<12x24xf32>) attributes {lowering = #hal.lowering<"contraction", "tile_config_12x24_16x1_fma_6x16_packb">} {
+        linalg.matmul ins(%a, %b : memref<12x36xbf16>, memref<36x24xbf16>) outs(%c : memref<12x24xf32>)
+        return
+      }
+    }
+  }
+}
