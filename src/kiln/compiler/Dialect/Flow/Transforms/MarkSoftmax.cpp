@@ -17,10 +17,11 @@ namespace {
 // What each dimension of a tensor runs along: a dimension of the tensor whose maxima it holds, or nothing that counts.
 constexpr int64_t kNothing = -1;
 using Along = SmallVector<int64_t>;
+using Loops = llvm::SmallDenseMap<unsigned, int64_t>; // the same of loops of an operation
 
 // The largest elements along some dimensions of one tensor.
 struct Maxima {
-  arith::MaximumFOp combiner;
+  arith::ArithFastMathInterface combiner; // who ignores NaNs has them in their own exponentials
   Value of;
   Along along;
 
@@ -29,13 +30,13 @@ struct Maxima {
         !op.hasPureTensorSemantics())
       return std::nullopt;
     Block &body = *op.getBlock();
-    auto combiner = body.getTerminator()->getOperand(0).getDefiningOp<arith::MaximumFOp>();
+    Operation *combiner = body.getTerminator()->getOperand(0).getDefiningOp();
     AffineMap input = op.getIndexingMapsArray()[0], result = op.getIndexingMapsArray()[1];
-    if (!combiner || !input.isPermutation() || !result.isProjectedPermutation() ||
-        !llvm::is_contained(combiner->getOperands(), body.getArgument(0)) ||
+    if (!isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(combiner) || !input.isPermutation() ||
+        !result.isProjectedPermutation() || !llvm::is_contained(combiner->getOperands(), body.getArgument(0)) ||
         !llvm::is_contained(combiner->getOperands(), body.getArgument(1)))
       return std::nullopt;
-    Maxima maxima{combiner, op.getDpsInputs()[0], {}};
+    Maxima maxima{cast<arith::ArithFastMathInterface>(combiner), op.getDpsInputs()[0], {}};
     for (AffineExpr expr : result.getResults())
       maxima.along.push_back(*input.getResultPosition(expr));
     return maxima;
@@ -61,11 +62,17 @@ class Marker {
 public:
   explicit Marker(Maxima maxima) : maxima(std::move(maxima)) {}
 
+  static void setFlag(arith::ArithFastMathInterface op, arith::FastMathFlags flag) {
+    arith::FastMathFlags flags =
+        op.getFastMathFlagsAttr() ? op.getFastMathFlagsAttr().getValue() : arith::FastMathFlags::none;
+    op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags | flag));
+  }
+
   void run(Value result) {
     followMaxima(result, maxima.along);
     // The exponential of x - 0.0 is that of x + 0.0.
     if (onlyInExponentials)
-      maxima.combiner.setFastmath(maxima.combiner.getFastmath() | arith::FastMathFlags::nsz);
+      setFlag(maxima.combiner, arith::FastMathFlags::nsz);
   }
 
 private:
@@ -88,7 +95,7 @@ private:
   bool followInto(linalg::LinalgOp op, OpOperand &use, ArrayRef<int64_t> along) {
     if (!op.isAllParallelLoops() || !op.hasPureTensorSemantics() || op.isDpsInit(&use))
       return false;
-    llvm::DenseMap<unsigned, int64_t> alongOf; // by loop
+    Loops alongOf;
     for (auto [expr, dim] : llvm::zip(op.getMatchingIndexingMap(&use).getResults(), along)) {
       if (dim == kNothing)
         continue;
@@ -100,25 +107,19 @@ private:
     for (OpOperand &inner : maximum.getUses()) {
       if (auto yield = dyn_cast<linalg::YieldOp>(inner.getOwner())) {
         OpOperand &init = op.getDpsInitsMutable()[inner.getOperandNumber()];
-        Along passed;
-        for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults()) {
-          auto loop = dyn_cast<AffineDimExpr>(expr);
-          auto known = loop ? alongOf.find(loop.getPosition()) : alongOf.end();
-          passed.push_back(known == alongOf.end() ? kNothing : known->second);
-        }
-        followMaxima(op.getTiedOpResult(&init), passed);
+        followMaxima(op.getTiedOpResult(&init), alongOfResult(op, init, alongOf));
         continue;
       }
       auto difference = dyn_cast<arith::SubFOp>(inner.getOwner());
       if (!difference || inner.getOperandNumber() != 1 || !isElementOf(op, difference.getLhs(), alongOf))
         return false;
-      followDifference(difference.getResult());
+      followElements(difference.getResult(), /*areExponentials=*/false, {}, loopsOf(op, maxima.of));
     }
     return true;
   }
 
   // Whether a value of the body is an element of those that the maximum there is the largest of.
-  bool isElementOf(linalg::LinalgOp op, Value element, const llvm::DenseMap<unsigned, int64_t> &alongOf) {
+  bool isElementOf(linalg::LinalgOp op, Value element, const Loops &alongOf) {
     auto argument = dyn_cast<BlockArgument>(element);
     if (!argument || argument.getOwner() != op.getBlock())
       return false;
@@ -133,22 +134,112 @@ private:
     });
   }
 
-  // What is at most zero.
-  void followDifference(Value value) {
-    for (OpOperand &use : value.getUses()) {
+  static Along alongOfResult(linalg::LinalgOp op, OpOperand &init, const Loops &alongOf) {
+    Along along;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults()) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      auto known = loop ? alongOf.find(loop.getPosition()) : alongOf.end();
+      along.push_back(known == alongOf.end() ? kNothing : known->second);
+    }
+    return along;
+  }
+
+  static Loops loopsOf(AffineMap map, ArrayRef<int64_t> along) {
+    Loops loops;
+    for (auto [expr, dim] : llvm::zip(map.getResults(), along))
+      if (auto loop = dyn_cast<AffineDimExpr>(expr); loop && dim != kNothing)
+        loops.try_emplace(loop.getPosition(), dim);
+    return loops;
+  }
+  static Loops loopsOf(linalg::LinalgOp op, Value operand) {
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (input->get() == operand)
+        return loopsOf(op.getMatchingIndexingMap(input),
+                       llvm::to_vector(llvm::seq<int64_t>(0, cast<ShapedType>(operand.getType()).getRank())));
+    return Loops();
+  }
+
+  // Differences, which are at most zero, or exponentials of them: a tensor, whose dimensions are `along`, or a value of
+  // a body with these loops around.
+  void followElements(Value value, bool areExponentials, ArrayRef<int64_t> along, const Loops &loops) {
+    for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
       Operation *user = use.getOwner();
-      if (isa<math::ExpOp>(user)) {
+      if (isa<math::ExpOp>(user) && !areExponentials) {
         user->setAttr(kAtMostZeroAttr, UnitAttr::get(user->getContext()));
+        followElements(user->getResult(0), /*areExponentials=*/true, {}, loops);
       } else if (isa<linalg::YieldOp>(user)) {
         auto op = cast<linalg::LinalgOp>(user->getParentOp());
-        followDifference(op.getTiedOpResult(&op.getDpsInitsMutable()[use.getOperandNumber()]));
-      } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
-        followDifference(user->getResult(0));
+        OpOperand &init = op.getDpsInitsMutable()[use.getOperandNumber()];
+        followElements(op.getTiedOpResult(&init), areExponentials, alongOfResult(op, init, loops), Loops());
+      } else if (auto op = dyn_cast<tensor::ExpandShapeOp>(user)) {
+        followElements(op, areExponentials, reshaped(op, along, op.getResultType(), /*expands=*/true), Loops());
+      } else if (auto op = dyn_cast<tensor::CollapseShapeOp>(user)) {
+        followElements(op, areExponentials, reshaped(op, along, op.getSrcType(), /*expands=*/false), Loops());
       } else if (auto op = dyn_cast<linalg::LinalgOp>(user);
                  op && isa<TensorType>(value.getType()) && op.isDpsInput(&use)) {
-        followDifference(op.getMatchingBlockArgument(&use));
+        Loops inside = loopsOf(op.getMatchingIndexingMap(&use), along);
+        if (op.getNumReductionLoops() == 0)
+          followElements(op.getMatchingBlockArgument(&use), areExponentials, {}, inside);
+        else if (areExponentials && sumsUp(op, use, inside))
+          followSums(op->getResult(0));
+        else
+          onlyInExponentials &= areExponentials;
       } else {
-        onlyInExponentials = false;
+        onlyInExponentials &= areExponentials;
+      }
+    }
+  }
+
+  template <typename Op> static Along reshaped(Op op, ArrayRef<int64_t> along, ShapedType wide, bool expands) {
+    std::optional<Along> known = reshape(along, wide, op.getReassociationIndices(), expands);
+    return known ? *known : Along(cast<ShapedType>(op->getResult(0).getType()).getRank(), kNothing);
+  }
+
+  // Whether each result is a sum of all elements of which one maximum is the largest, or of several times so many: it
+  // is at least one, since the exponential of that element is, or no number.
+  bool sumsUp(linalg::LinalgOp op, OpOperand &use, const Loops &loops) {
+    Block &body = *op.getBlock();
+    auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+    if (op->getNumResults() != 1 || op.getNumDpsInputs() != 1 || !add || !add.getType().isF32() ||
+        !op.getMatchingIndexingMap(&use).isPermutation() ||
+        !llvm::is_contained(add->getOperands(), body.getArgument(0)) ||
+        !llvm::is_contained(add->getOperands(), body.getArgument(1)))
+      return false;
+    llvm::SmallDenseSet<int64_t> summed;
+    for (auto [loop, dim] : loops)
+      if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction)
+        summed.insert(dim);
+    return llvm::all_of(llvm::seq<int64_t>(0, cast<ShapedType>(maxima.of.getType()).getRank()),
+                        [&](int64_t dim) { return llvm::is_contained(maxima.along, dim) || summed.contains(dim); });
+  }
+
+  // Many elements are divided by each of these: the reciprocal, which is a normal number, is computed once.
+  void followSums(Value sums) {
+    for (OpOperand &use : llvm::make_early_inc_range(sums.getUses())) {
+      Operation *user = use.getOwner();
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
+        followSums(user->getResult(0));
+        continue;
+      }
+      auto op = dyn_cast<linalg::LinalgOp>(user);
+      if (!op || !op.isAllParallelLoops() || !op.hasPureTensorSemantics() || op.isDpsInit(&use))
+        continue;
+      BlockArgument sum = op.getMatchingBlockArgument(&use);
+      const bool isShared = !op.getMatchingIndexingMap(&use).isPermutation();
+      for (OpOperand &inner : llvm::make_early_inc_range(sum.getUses())) {
+        if (auto yield = dyn_cast<linalg::YieldOp>(inner.getOwner())) {
+          followSums(op.getTiedOpResult(&op.getDpsInitsMutable()[inner.getOperandNumber()]));
+          continue;
+        }
+        auto divide = dyn_cast<arith::DivFOp>(inner.getOwner());
+        if (!divide || inner.getOperandNumber() != 1 || !isShared)
+          continue;
+        OpBuilder builder(divide);
+        Value one = arith::ConstantOp::create(builder, divide.getLoc(), builder.getF32FloatAttr(1.0f));
+        Value reciprocal = arith::DivFOp::create(builder, divide.getLoc(), one, sum);
+        Value product = arith::MulFOp::create(builder, divide.getLoc(), divide.getLhs(), reciprocal);
+        divide.replaceAllUsesWith(product);
+        divide.erase();
       }
     }
   }

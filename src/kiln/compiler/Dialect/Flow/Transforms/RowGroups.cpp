@@ -189,8 +189,16 @@ static bool dividesRows(linalg::GenericOp op) {
       op.getMatchingIndexingMap(op.getDpsInputOperand(1)) != rowsOf(op, op.getNumLoops() - 1) ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() || op.hasIndexSemantics())
     return false;
-  auto division = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::DivFOp>();
-  return division && division.getLhs() == op.getBody()->getArgument(0) && op.getBody()->getArgument(0).hasOneUse() &&
+  Operation *division = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  // Or multiplies by the reciprocal.
+  if (auto product = dyn_cast_or_null<arith::MulFOp>(division)) {
+    auto reciprocal = product.getRhs().getDefiningOp<arith::DivFOp>();
+    if (!reciprocal || !matchPattern(reciprocal.getLhs(), m_OneFloat()))
+      return false;
+  } else if (!isa_and_nonnull<arith::DivFOp>(division)) {
+    return false;
+  }
+  return division->getOperand(0) == op.getBody()->getArgument(0) && op.getBody()->getArgument(0).hasOneUse() &&
          op.getBody()->getArgument(2).use_empty() &&
          llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) { return isMemoryEffectFree(&inner); });
 }

@@ -27,6 +27,9 @@ static constexpr Parallelism parallelism[] = {{16, 1e6}, {64, 4e6}};
 // So many rows share a panel of columns, and a block of them stays in a core's own cache.
 static constexpr int64_t rowsOfPanel = 256;
 
+// Filters with so many columns are copied, so many of their rows at a time but of no fewer channels, for so many rows.
+static constexpr int64_t farApart = 256, rowsInCache = 1152, fewestChannels = 32, rowsOfFilters = 48;
+
 // So many rows of scores use what is loaded, and laid out in panels, for them.
 static constexpr int64_t rowsOfScores = 64;
 
@@ -42,6 +45,7 @@ struct Problem {
   std::optional<int64_t> channels;
   int64_t outer = 1;          // extent of the loop around `inner` that has rows as well
   bool hasOwnFilters = false; // of a channel each
+  bool readsFilters = false;  // filters, whose columns are those of the result
   bool isStreamed = false;    // few rows, and an input whose rows are columns of the result
 };
 } // namespace
@@ -79,6 +83,9 @@ static Problem describe(TilingInterface op) {
   if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt) {
     problem.channels = convolution->channels ? shape.extents[*convolution->channels] : 1;
     problem.hasOwnFilters = !convolution->channels;
+    problem.readsFilters = convolution->channels && !shape.resultLoops.empty() &&
+                           vectorsAreFilters(linalgOp, shape.resultLoops[0]) &&
+                           readsColumns(linalgOp, shape.resultLoops[0]);
   }
   // Heads that share keys are rows as well, and the only ones where each has one row.
   size_t rowPlace = shape.rowPlace;
@@ -168,16 +175,25 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   if (isPanel && config.m != 0)
     config.m = std::max(config.m, rowsOfPanel);
   config.m = shareEvenly(problem.inner, config.m, rows);
+  // Rows of filters of many columns lie so far apart that few of them share a cache: they are copied into panels, for
+  // so many rows of the image that this takes a small part of the time.
+  const bool areFiltersApart = problem.readsFilters && !isPanel && known(problem.n) >= farApart;
+  if (areFiltersApart) {
+    const int64_t taps = std::max<int64_t>(1, known(problem.k) / std::max<int64_t>(1, known(*problem.channels)));
+    config.k =
+        std::min(config.k == 0 ? known(*problem.channels) : config.k, std::max(fewestChannels, rowsInCache / taps));
+  }
   // Rows of further lines of an image, of which neighbouring ones read the same.
   int64_t line = 1;
-  if ((isPanel || problem.hasOwnFilters) && config.m == problem.inner && ShapedType::isStatic(problem.outer) &&
-      problem.outer > 1) {
+  if ((isPanel || areFiltersApart || problem.hasOwnFilters) && config.m == problem.inner &&
+      ShapedType::isStatic(problem.outer) && problem.outer > 1) {
     line = config.m;
     config.m *= shareEvenly(problem.outer, std::max<int64_t>(1, rowsOfPanel / config.m), 1);
   }
   config.n = shareEvenly(problem.n, config.n, columns);
   config.k = shareEvenly(problem.channels.value_or(problem.k), config.k, lanes);
 
+  const int64_t fewest = areFiltersApart ? rowsOfFilters : rows;
   for (const Parallelism &wanted : parallelism) {
     while (config.m != 0 && config.n != 0) {
       double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
@@ -185,11 +201,12 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
       // What is loaded for each of them takes longer than they do.
       double cost = problem.hasOwnFilters ? 8.0 : 2.0;
       double operations = cost * problem.between * config.m * config.n * known(problem.k);
-      bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= rows);
+      bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= fewest);
       int64_t &longer = splitColumns ? config.n : config.m;
       int64_t unit = splitColumns ? columns : config.m > line ? std::max(line, rows) : rows;
       int64_t half = llvm::alignTo(llvm::divideCeil(longer, 2), unit);
-      if (workgroups >= wanted.workgroups || operations / 2 < wanted.operations || half >= longer)
+      if (workgroups >= wanted.workgroups || operations / 2 < wanted.operations || half >= longer ||
+          (areFiltersApart && !splitColumns && half < fewest))
         break;
       longer = half;
     }
@@ -197,8 +214,8 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   // Panels pay where enough rows use them.
   if (ShapedType::isStatic(problem.inner) && problem.inner < 3 * rows)
     config.packB = false;
-  if (problem.channels)
-    config.packB = false; // filters lie together already, but for very many
+  if (problem.channels) // Filters of fewer columns lie together already.
+    config.packB = areFiltersApart && config.m >= rowsOfFilters;
   config.m *= problem.between;
   return config;
 }

@@ -9,8 +9,7 @@ using namespace mlir;
 
 namespace kiln {
 
-// Whether what the vectors are loaded from is the filter alone.
-static bool vectorsAreFilters(linalg::LinalgOp op, unsigned vectorLoop) {
+bool vectorsAreFilters(linalg::LinalgOp op, unsigned vectorLoop) {
   auto depends = [&](unsigned input) {
     return op.getMatchingIndexingMap(op.getDpsInputOperand(input)).isFunctionOfDim(vectorLoop);
   };

@@ -154,8 +154,7 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
   if (static_cast<int>(operand.getOperandNumber()) == plan.packedOperand)
     value = loadVector(panels, packedIndices(point), /*mask=*/Value());
   else if (static_cast<int>(operand.getOperandNumber()) == plan.widenedOperand)
-    value = memref::LoadOp::create(builder, loc, widened,
-                                   ValueRange{position(plan.rowLoop, point), blockPosition()});
+    value = memref::LoadOp::create(builder, loc, widened, ValueRange{position(plan.rowLoop, point), blockPosition()});
   else if (!byVector || lanes == 1)
     value = memref::LoadOp::create(builder, loc, memory, indicesOf(map, point));
   else if (strideAlong(op, operand, plan.vectorLoop) == 1) {

@@ -537,7 +537,12 @@ private:
         !llvm::all_of(reductions, [&](unsigned reduction) { return dependsOn(found, reduction); }))
       return nullptr;
     // Packing costs about as much as two rows; panels must be used more often than that.
-    bool reused = llvm::any_of(parallel, [&](unsigned other) { return !dependsOn(found, other) && isLarge(other, 8); });
+    constexpr int64_t fewestUses = 8;
+    int64_t uses = 1;
+    for (unsigned other : parallel)
+      if (!dependsOn(found, other))
+        uses *= isLarge(other, fewestUses) ? fewestUses : bounds[other];
+    const bool reused = uses >= fewestUses;
     int64_t stride = strideAlong(op, *found, loop), depth = strideAlong(op, *found, blockableLoop());
     // The panels of a convolution hold all pixels of its filters, and are not turned.
     if (reductions.size() > 1 && (stride != 1 || ShapedType::isDynamic(tapCount())))

@@ -18,6 +18,20 @@ hal.executable private @e {
         %r = linalg.conv_2d_nchw_fchw ins(%image, %filter : tensor<1x64x58x58xf32>, tensor<64x64x3x3xf32>) outs(%out : tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32>
         return %r : tensor<1x64x56x56xf32>
       }
+      // Rows of many filters are copied into panels, for all lines of the image that a workgroup can have.
+      // CHECK-LABEL: func.func @many_filters(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_56x32_128x1_fma_14x32_packb">
+      func.func @many_filters(%image: tensor<1x16x16x256xf32>, %filter: tensor<3x3x256x256xf32>, %out: tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32> {
+        %r = linalg.conv_2d_nhwc_hwcf ins(%image, %filter : tensor<1x16x16x256xf32>, tensor<3x3x256x256xf32>) outs(%out : tensor<1x14x14x256xf32>) -> tensor<1x14x14x256xf32>
+        return %r : tensor<1x14x14x256xf32>
+      }
+      // Columns of the image are no filters.
+      // CHECK-LABEL: func.func @wide_image(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_{{[0-9]+x[0-9]+}}_64x1_fma_{{[0-9]+x[0-9]+}}">
+      func.func @wide_image(%image: tensor<1x64x58x258xf32>, %filter: tensor<64x64x3x3xf32>, %out: tensor<1x64x56x256xf32>) -> tensor<1x64x56x256xf32> {
+        %r = linalg.conv_2d_nchw_fchw ins(%image, %filter : tensor<1x64x58x258xf32>, tensor<64x64x3x3xf32>) outs(%out : tensor<1x64x56x256xf32>) -> tensor<1x64x56x256xf32>
+        return %r : tensor<1x64x56x256xf32>
+      }
       // What is written on the op is taken as it is.
       // CHECK-LABEL: func.func @given(
       // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_112x64_16x1_fma_14x32_packb">
