@@ -38,7 +38,10 @@ static Value powerOfTwo(FloatBuilder &f, Value n) {
 }
 
 static Value scaleAtOnce(FloatBuilder &f, Value x, Rounded n) {
-  return LLVM::LoadExpOp::create(f.builder(), f.location(), x.getType(), x, f.toInteger(n.value));
+  // LLVM::LoadExpOp takes no vectors.
+  return LLVM::CallIntrinsicOp::create(f.builder(), f.location(), x.getType(), f.builder().getStringAttr("llvm.ldexp"),
+                                       ValueRange{x, f.toInteger(n.value)})
+      .getResults();
 }
 
 // x * 2^n, for -252 <= n <= 254, in two steps, so that results may be subnormal or overflow.
