@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -195,13 +196,14 @@ private:
     return known ? *known : Along(cast<ShapedType>(op->getResult(0).getType()).getRank(), kNothing);
   }
 
-  // Whether each result is a sum of all elements of which one maximum is the largest, or of several times so many: it
-  // is at least one, since the exponential of that element is, or no number.
+  // Whether each result is a sum, from zero, of all elements of which one maximum is the largest, or of several times
+  // so many: it is at least one, since the exponential of that element is, or no number.
   bool sumsUp(linalg::LinalgOp op, OpOperand &use, const Loops &loops) {
     Block &body = *op.getBlock();
     auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-    if (op->getNumResults() != 1 || op.getNumDpsInputs() != 1 || !add || !add.getType().isF32() ||
-        !op.getMatchingIndexingMap(&use).isPermutation() ||
+    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    if (op->getNumResults() != 1 || op.getNumDpsInputs() != 1 || !add || !add.getType().isF32() || !fill ||
+        !matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) || !op.getMatchingIndexingMap(&use).isPermutation() ||
         !llvm::is_contained(add->getOperands(), body.getArgument(0)) ||
         !llvm::is_contained(add->getOperands(), body.getArgument(1)))
       return false;

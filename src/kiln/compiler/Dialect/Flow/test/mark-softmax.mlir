@@ -129,7 +129,9 @@ util.func @others(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %least: tensor<8xf32
 // CHECK:       math.exp %{{.+}} {kiln.at_most_zero}
 // CHECK:       arith.divf %{{.+}}, %{{.+}}
 // CHECK:       arith.mulf
-util.func @divided(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %none: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {
+util.func @divided(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %none = linalg.fill ins(%zero : f32) outs(%least : tensor<8xf32>) -> tensor<8xf32>
   %max = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
       ins(%x : tensor<8x8xf32>) outs(%least : tensor<8xf32>) {
   ^bb0(%in: f32, %out: f32):
@@ -163,7 +165,9 @@ util.func @divided(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %none: tensor<8xf
 // CHECK:       math.exp %{{.+}} {kiln.at_most_zero}
 // CHECK:       arith.divf %in, %{{.+}}
 // CHECK-NOT:   arith.mulf
-util.func @sums_of_others(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %none: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {
+util.func @sums_of_others(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %none = linalg.fill ins(%zero : f32) outs(%least : tensor<8xf32>) -> tensor<8xf32>
   %max = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
       ins(%x : tensor<8x8xf32>) outs(%least : tensor<8xf32>) {
   ^bb0(%in: f32, %out: f32):
@@ -184,6 +188,42 @@ util.func @sums_of_others(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %none: ten
     linalg.yield %more : f32
   } -> tensor<8xf32>
   %share = linalg.generic {indexing_maps = [#same, #column, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%power, %sum : tensor<8x8xf32>, tensor<8xf32>) outs(%to : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %all: f32, %out: f32):
+    %part = arith.divf %in, %all : f32
+    linalg.yield %part : f32
+  } -> tensor<8x8xf32>
+  util.return %share : tensor<8x8xf32>
+}
+
+// From less than zero, sums may be as small as one likes, too.
+// CHECK-LABEL: util.func @from_less
+// CHECK:       math.exp %{{.+}} {kiln.at_most_zero}
+// CHECK:       arith.divf %in, %{{.+}}
+// CHECK-NOT:   arith.mulf
+util.func @from_less(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = arith.constant -1.0 : f32
+  %none = linalg.fill ins(%zero : f32) outs(%least : tensor<8xf32>) -> tensor<8xf32>
+  %max = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x8xf32>) outs(%least : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %larger = arith.maxnumf %in, %out : f32
+    linalg.yield %larger : f32
+  } -> tensor<8xf32>
+  %power = linalg.generic {indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<8x8xf32>, tensor<8xf32>) outs(%to : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %most: f32, %out: f32):
+    %left = arith.subf %in, %most : f32
+    %e = math.exp %left : f32
+    linalg.yield %e : f32
+  } -> tensor<8x8xf32>
+  %sum = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%power : tensor<8x8xf32>) outs(%none : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %more = arith.addf %in, %out : f32
+    linalg.yield %more : f32
+  } -> tensor<8xf32>
+  %share = linalg.generic {indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]}
       ins(%power, %sum : tensor<8x8xf32>, tensor<8xf32>) outs(%to : tensor<8x8xf32>) {
   ^bb0(%in: f32, %all: f32, %out: f32):
     %part = arith.divf %in, %all : f32
