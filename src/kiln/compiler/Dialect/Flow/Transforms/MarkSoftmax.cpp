@@ -59,15 +59,15 @@ std::optional<Along> reshape(ArrayRef<int64_t> along, ShapedType wide, ArrayRef<
   return result;
 }
 
+static void setFlag(arith::ArithFastMathInterface op, arith::FastMathFlags flag) {
+  arith::FastMathFlags flags =
+      op.getFastMathFlagsAttr() ? op.getFastMathFlagsAttr().getValue() : arith::FastMathFlags::none;
+  op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags | flag));
+}
+
 class Marker {
 public:
   explicit Marker(Maxima maxima) : maxima(std::move(maxima)) {}
-
-  static void setFlag(arith::ArithFastMathInterface op, arith::FastMathFlags flag) {
-    arith::FastMathFlags flags =
-        op.getFastMathFlagsAttr() ? op.getFastMathFlagsAttr().getValue() : arith::FastMathFlags::none;
-    op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags | flag));
-  }
 
   void run(Value result) {
     followMaxima(result, maxima.along);
@@ -112,27 +112,31 @@ private:
         continue;
       }
       auto difference = dyn_cast<arith::SubFOp>(inner.getOwner());
-      if (!difference || inner.getOperandNumber() != 1 || !isElementOf(op, difference.getLhs(), alongOf))
+      OpOperand *elements =
+          difference && inner.getOperandNumber() == 1 ? findElements(op, difference.getLhs(), alongOf) : nullptr;
+      if (!elements)
         return false;
-      followElements(difference.getResult(), /*areExponentials=*/false, {}, loopsOf(op, maxima.of));
+      Along all = llvm::to_vector(llvm::seq<int64_t>(0, cast<ShapedType>(maxima.of.getType()).getRank()));
+      followElements(difference, /*areExponentials=*/false, {}, loopsOf(op.getMatchingIndexingMap(elements), all));
     }
     return true;
   }
 
-  // Whether a value of the body is an element of those that the maximum there is the largest of.
-  bool isElementOf(linalg::LinalgOp op, Value element, const Loops &alongOf) {
+  // The input of which a value of the body is an element, if the maximum there is the largest of its row; or null.
+  OpOperand *findElements(linalg::LinalgOp op, Value element, const Loops &alongOf) {
     auto argument = dyn_cast<BlockArgument>(element);
     if (!argument || argument.getOwner() != op.getBlock())
-      return false;
+      return nullptr;
     OpOperand *operand = op.getMatchingOpOperand(argument);
     if (!op.isDpsInput(operand) || operand->get() != maxima.of)
-      return false;
+      return nullptr;
     AffineMap map = op.getMatchingIndexingMap(operand);
-    return llvm::all_of(maxima.along, [&](int64_t dim) {
+    const bool isOfRow = llvm::all_of(maxima.along, [&](int64_t dim) {
       auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
       auto known = loop ? alongOf.find(loop.getPosition()) : alongOf.end();
       return known != alongOf.end() && known->second == dim;
     });
+    return isOfRow ? operand : nullptr;
   }
 
   static Along alongOfResult(linalg::LinalgOp op, OpOperand &init, const Loops &alongOf) {
@@ -151,13 +155,6 @@ private:
       if (auto loop = dyn_cast<AffineDimExpr>(expr); loop && dim != kNothing)
         loops.try_emplace(loop.getPosition(), dim);
     return loops;
-  }
-  static Loops loopsOf(linalg::LinalgOp op, Value operand) {
-    for (OpOperand *input : op.getDpsInputOperands())
-      if (input->get() == operand)
-        return loopsOf(op.getMatchingIndexingMap(input),
-                       llvm::to_vector(llvm::seq<int64_t>(0, cast<ShapedType>(operand.getType()).getRank())));
-    return Loops();
   }
 
   // Differences, which are at most zero, or exponentials of them: a tensor, whose dimensions are `along`, or a value of
@@ -179,12 +176,10 @@ private:
       } else if (auto op = dyn_cast<linalg::LinalgOp>(user);
                  op && isa<TensorType>(value.getType()) && op.isDpsInput(&use)) {
         Loops inside = loopsOf(op.getMatchingIndexingMap(&use), along);
-        if (op.getNumReductionLoops() == 0)
+        if (!areExponentials || op.getNumReductionLoops() == 0)
           followElements(op.getMatchingBlockArgument(&use), areExponentials, {}, inside);
-        else if (areExponentials && sumsUp(op, use, inside))
+        else if (sumsUp(op, use, inside))
           followSums(op->getResult(0));
-        else
-          onlyInExponentials &= areExponentials;
       } else {
         onlyInExponentials &= areExponentials;
       }

@@ -231,3 +231,65 @@ util.func @from_less(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8
   } -> tensor<8x8xf32>
   util.return %share : tensor<8x8xf32>
 }
+
+// What is read twice has its rows where the maximum's are: these sums go across them.
+// CHECK-LABEL: util.func @read_twice
+// CHECK:       math.exp %{{.+}} {kiln.at_most_zero}
+// CHECK:       arith.divf %in, %{{.+}}
+// CHECK-NOT:   arith.mulf
+util.func @read_twice(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %none = linalg.fill ins(%zero : f32) outs(%least : tensor<8xf32>) -> tensor<8xf32>
+  %max = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x8xf32>) outs(%least : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %larger = arith.maximumf %in, %out : f32
+    linalg.yield %larger : f32
+  } -> tensor<8xf32>
+  %power = linalg.generic {indexing_maps = [#same, affine_map<(i, j) -> (j, i)>, #column, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %x, %max : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) outs(%to : tensor<8x8xf32>) {
+  ^bb0(%other: f32, %in: f32, %most: f32, %out: f32):
+    %left = arith.subf %in, %most : f32
+    %e = math.exp %left : f32
+    linalg.yield %e : f32
+  } -> tensor<8x8xf32>
+  %sum = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%power : tensor<8x8xf32>) outs(%none : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %more = arith.addf %in, %out : f32
+    linalg.yield %more : f32
+  } -> tensor<8xf32>
+  %share = linalg.generic {indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%power, %sum : tensor<8x8xf32>, tensor<8xf32>) outs(%to : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %all: f32, %out: f32):
+    %part = arith.divf %in, %all : f32
+    linalg.yield %part : f32
+  } -> tensor<8x8xf32>
+  util.return %share : tensor<8x8xf32>
+}
+
+// The exponential may be where the sum is.
+// CHECK-LABEL: util.func @in_sum
+// CHECK:       math.exp %{{.+}} {kiln.at_most_zero}
+util.func @in_sum(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8xf32> {
+  %max = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x8xf32>) outs(%least : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %larger = arith.maximumf %in, %out : f32
+    linalg.yield %larger : f32
+  } -> tensor<8xf32>
+  %left = linalg.generic {indexing_maps = [#same, #row, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<8x8xf32>, tensor<8xf32>) outs(%to : tensor<8x8xf32>) {
+  ^bb0(%in: f32, %most: f32, %out: f32):
+    %less = arith.subf %in, %most : f32
+    linalg.yield %less : f32
+  } -> tensor<8x8xf32>
+  %sum = linalg.generic {indexing_maps = [#same, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%left : tensor<8x8xf32>) outs(%least : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %e = math.exp %in : f32
+    %more = arith.addf %e, %out : f32
+    linalg.yield %more : f32
+  } -> tensor<8xf32>
+  util.return %sum : tensor<8xf32>
+}

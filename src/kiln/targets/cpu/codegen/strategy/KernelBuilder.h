@@ -160,6 +160,7 @@ private:
   using LoadKey = std::tuple<unsigned, int64_t, int64_t, int64_t>;
   std::map<LoadKey, Value> loads;
   std::map<std::pair<unsigned, int64_t>, Value> positions;
+  static constexpr unsigned kOfBlock = ~0u; // beyond all loops: the panel's number, and the depth in the block
   llvm::DenseMap<int64_t, Value> constants;
 };
 

@@ -51,8 +51,7 @@ SmallVector<unsigned> KernelBuilder::tapLoops() const {
 
 // Panels lie one after the other; in a panel, what is used together lies together: [panel][taps...][depth][column].
 SmallVector<Value> KernelBuilder::packedIndices(Point point) {
-  constexpr unsigned key = ~0u;
-  Value &panel = positions[{key, 0}];
+  Value &panel = positions[{kOfBlock, 0}];
   if (!panel)
     panel = divide(dims[plan.vectorLoop].base, panelWidth());
   SmallVector<Value> indices = {panel};
@@ -63,7 +62,7 @@ SmallVector<Value> KernelBuilder::packedIndices(Point point) {
 }
 
 Value KernelBuilder::blockPosition() {
-  Value &depth = positions[{~0u, 1}];
+  Value &depth = positions[{kOfBlock, 1}];
   if (!depth)
     depth = subtract(dims[plan.blockedLoop].base, blockStart);
   return depth;

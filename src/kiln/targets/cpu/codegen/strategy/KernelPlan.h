@@ -54,9 +54,9 @@ struct KernelPlan {
   int blockedLoop = -1;
   int64_t block = 0;
   // The input that is copied into panels as wide as the register tile, for one block at a time; -1: none.
-  int panelOperand = -1; // lies in panels as it is, and is read ahead
   int packedOperand = -1;
   int64_t packedExtent = 0; // an upper bound of the vector loop's extent
+  int panelOperand = -1;    // lies in panels as it is, and is read ahead
   // The input whose rows are copied in the body's wider type for one block at a time, since each of its elements would
   // be converted for each register tile; -1: none.
   int widenedOperand = -1;
