@@ -2,6 +2,8 @@
 
 #include "gtest/gtest.h"
 
+#include "kiln/base/testing/test_folder.h"
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,16 +21,12 @@ namespace fs = std::filesystem;
 
 class FileTest : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "kiln-file-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
+  std::string path(const char *name) const { return folder.file(name); }
+  size_t fileCount() const {
+    return size_t(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()));
   }
-  void TearDown() override { fs::remove_all(folder); }
-  std::string path(const char *name) const { return (folder / name).string(); }
-  size_t fileCount() const { return size_t(std::distance(fs::directory_iterator(folder), fs::directory_iterator())); }
 
-  fs::path folder;
+  TestFolder folder;
 };
 
 std::string contents(const std::string &path) {
@@ -87,14 +85,14 @@ TEST_F(FileTest, ReadsWhatIsNotARegularFile) {
 
 TEST_F(FileTest, SaysWhatCannotBeRead) {
   EXPECT_EQ(contents(path("none")), "NOT_FOUND: cannot open '" + path("none") + "': No such file or directory");
-  EXPECT_EQ(contents(folder.string()), "INVALID_ARGUMENT: cannot read '" + folder.string() + "': Is a directory");
+  EXPECT_EQ(contents(folder.path), "INVALID_ARGUMENT: cannot read '" + folder.path + "': Is a directory");
 }
 
 TEST_F(FileTest, SaysWhatCannotBeWritten) {
   Status status = writeFile(path("none/a"), std::string_view("x"));
   EXPECT_EQ(status.toString(),
             "NOT_FOUND: cannot write '" + path("none/a") + "': the folder '" + path("none") + "' does not exist");
-  EXPECT_FALSE(writeFile(folder.string(), std::string_view("x")).ok());
+  EXPECT_FALSE(writeFile(folder.path, std::string_view("x")).ok());
 }
 
 TEST_F(FileTest, FollowsLinksAndKeepsPermissions) {
@@ -193,7 +191,7 @@ TEST_F(FileTest, SaysWhatCannotBeAppendedTo) {
   Status status = writeAs(Mode::Append, path("none/a"), "x");
   EXPECT_EQ(status.message(),
             "cannot write '" + path("none/a") + "': the folder '" + path("none") + "' does not exist");
-  EXPECT_FALSE(writeAs(Mode::Append, folder.string(), "x").ok());
+  EXPECT_FALSE(writeAs(Mode::Append, folder.path, "x").ok());
 }
 
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "gtest/gtest.h"
 
+#include "kiln/base/testing/test_folder.h"
+
 namespace kiln {
 namespace {
 
@@ -75,22 +77,15 @@ TEST(FlagsTest, CanonicalArgumentsLeavesOutputPathsAndPositionals) {
 
 class FlagFileTest : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kiln-flags-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   std::string write(const std::string &name, const std::string &text) {
-    std::string path = folder + "/" + name;
+    std::string path = folder.file(name);
     FILE *file = std::fopen(path.c_str(), "wb");
     EXPECT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());
     std::fclose(file);
     return path;
   }
 
-  std::string folder;
+  TestFolder folder;
 };
 
 TEST_F(FlagFileTest, ExpandsLines) {
@@ -111,14 +106,14 @@ TEST_F(FlagFileTest, ExpandsFilesOfFilesTwice) {
 }
 
 TEST_F(FlagFileTest, RejectsCyclesAndMissingFiles) {
-  std::string path = folder + "/loop";
+  std::string path = folder.file("loop");
   write("loop", "--flagfile=" + path + "\n");
   EXPECT_EQ(expandFlagFiles(Arguments{"--flagfile=" + path}).status().message(),
             "the flag file '" + path + "' includes itself");
-  Status missing = expandFlagFiles(Arguments{"--flagfile=" + folder + "/none"}).status();
+  Status missing = expandFlagFiles(Arguments{"--flagfile=" + folder.file("none")}).status();
   EXPECT_EQ(missing.code(), StatusCode::NotFound);
   EXPECT_NE(missing.message().find("/none"), std::string::npos);
-  EXPECT_EQ(expandFlagFiles(Arguments{"--flagfile=" + folder}).status().code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(expandFlagFiles(Arguments{"--flagfile=" + folder.path}).status().code(), StatusCode::InvalidArgument);
   EXPECT_FALSE(expandFlagFiles(Arguments{"--flagfile"}).ok());
   EXPECT_EQ(*expandFlagFiles(Arguments{"--", "--flagfile=/none"}), (Arguments{"--", "--flagfile=/none"}));
 }

@@ -1,10 +1,10 @@
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/history.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/compare.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,6 @@ namespace kiln::report {
 namespace {
 
 using store::testing::SampleOptions;
-using store::testing::TemporaryFolder;
 
 class Compare : public ::testing::Test {
 protected:
@@ -48,7 +47,7 @@ protected:
     const Table *was[] = {&before}, *is[] = {&after};
     return compareRuns(was, is, options);
   }
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
   static constexpr SampleOptions kBase{
       .problems = 2, .rounds = 0, .started = 1000, .failures = false, .interrupted = false};

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 namespace kiln::report {
 namespace {
@@ -41,7 +41,7 @@ protected:
     return count;
   }
 
-  store::testing::TemporaryFolder folder;
+  TestFolder folder;
   Table table;
 };
 

@@ -1,4 +1,5 @@
 // Rows that were rejected while they were timed: their samples are stored, and no report shows a number of them.
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
@@ -6,7 +7,6 @@
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/compare.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ protected:
   }
 
   static constexpr double kNanoseconds = 340123;
-  store::testing::TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
   store::Problem problem = store::testing::sampleProblem(64, 64, 64);
   store::Candidate lie = store::testing::sampleCandidate(problem.key(), "onednn", "");

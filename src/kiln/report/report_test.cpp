@@ -1,10 +1,10 @@
 // The model, the columns and all formats, over a store with made-up results.
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/table.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -15,8 +15,6 @@
 namespace kiln::report {
 namespace {
 
-using store::testing::TemporaryFolder;
-
 template <typename T> T valueOf(Result<T> result) {
   EXPECT_TRUE(result.ok()) << result.status().toString();
   return result.ok() ? *std::move(result) : T();
@@ -26,7 +24,7 @@ template <typename T> T valueOf(Result<T> result) {
 class Report : public ::testing::Test {
 protected:
   static void SetUpTestSuite() {
-    folder = std::make_unique<TemporaryFolder>();
+    folder = std::make_unique<TestFolder>();
     Result<std::unique_ptr<store::Writer>> writer = store::Writer::open(folder->file("results.db"), {});
     ASSERT_TRUE(writer.ok()) << writer.status().toString();
     Status status = store::testing::fillSampleStore(**writer, {});
@@ -56,7 +54,7 @@ protected:
   }
   static std::string textIn(const Row &row, std::string_view column) { return rawText(valueIn(row, column)); }
 
-  static inline std::unique_ptr<TemporaryFolder> folder;
+  static inline std::unique_ptr<TestFolder> folder;
   std::unique_ptr<store::Reader> reader;
 };
 
@@ -170,7 +168,7 @@ TEST_F(Report, ColumnsWithoutRoomAreNamedWithTheWidthThatShowsThem) {
 }
 
 TEST(Unfinished, ProblemsThatWereNeverBegunCount) {
-  TemporaryFolder folder;
+  TestFolder folder;
   const std::string path = folder.file("results.db");
   {
     Result<std::unique_ptr<store::Writer>> writer = store::Writer::open(path, {});
@@ -197,7 +195,7 @@ TEST_F(Report, WithoutACalibrationNothingIsSaidOfThePeak) {
 // A device's ceilings and the CPU's are stored side by side, in any order, and each run has its own.
 TEST(Peaks, AreThoseOfTheRunsDevice) {
   for (const char *device : {"", "Fast 9000 (cuda://0)", "Fast 9000 (cuda://1)"}) {
-    TemporaryFolder folder;
+    TestFolder folder;
     const std::string path = folder.file("results.db");
     std::unique_ptr<store::Writer> writer = valueOf(store::Writer::open(path, {}));
     store::testing::SampleOptions options;

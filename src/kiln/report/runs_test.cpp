@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/model/notes.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 #include "nlohmann/json.hpp"
 
@@ -44,7 +44,7 @@ protected:
     EXPECT_TRUE(text.ok());
     return *text;
   }
-  store::testing::TemporaryFolder folder;
+  TestFolder folder;
 };
 
 TEST_F(Runs, AreNamedAtEachTableAndWarning) {

@@ -1,8 +1,8 @@
 // 10,000 rows are reported in under a second where nobody else is at work.
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/model/table.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 #include <ctime>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ double processorSeconds() {
 }
 
 TEST(Speed, TenThousandRowsInSeconds) {
-  store::testing::TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
   {
     Result<std::unique_ptr<store::Writer>> writer = store::Writer::open(path, {});

@@ -1,8 +1,8 @@
 // Files that are no stores, stores that are damaged or locked, and disks that are full.
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/database.h"
 #include "kiln/store/reader.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/writer.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ protected:
     Status status = fillSampleStore(**writer, options);
     ASSERT_TRUE(status.ok()) << status.toString();
   }
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
 };
 

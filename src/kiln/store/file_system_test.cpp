@@ -1,14 +1,12 @@
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/file_system.h"
 #include "kiln/store/reader.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/writer.h"
 
 #include <gtest/gtest.h>
 
 namespace kiln::store {
 namespace {
-
-using testing::TemporaryFolder;
 
 TEST(FileSystem, NetworksAreKnown) {
   EXPECT_EQ(networkName({0x6969, "nfs4"}), "NFS");
@@ -35,7 +33,7 @@ TEST(FileSystem, LocalOnesAreNot) {
 }
 
 TEST(FileSystem, OfAFileAndOfAFolder) {
-  TemporaryFolder folder;
+  TestFolder folder;
   Result<FileSystem> temporary = fileSystemOf(folder.file("none.db")), processes = fileSystemOf("/proc/self/status");
   ASSERT_TRUE(temporary.ok() && processes.ok());
   EXPECT_EQ(networkName(*temporary), std::nullopt);
@@ -44,7 +42,7 @@ TEST(FileSystem, OfAFileAndOfAFolder) {
 }
 
 TEST(FileSystem, AStoreIsNotWrittenAcrossANetwork) {
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
   WriterOptions options;
   options.fileSystem = FileSystem{0x6969, "nfs4"};

@@ -1,8 +1,8 @@
 // A writer that is killed at any moment loses no finished group, and leaves a store that is whole.
 #include "kiln/base/sanitized.h"
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/reader.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/writer.h"
 
 #include <csignal>
@@ -126,7 +126,7 @@ void expectWhole(const std::string &path, const std::set<std::string> &finished)
 }
 
 TEST(Kill, NoFinishedGroupIsLost) {
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
   std::mt19937_64 random = generator(20);
   std::set<std::string> finished;

@@ -1,7 +1,7 @@
 // Stores that are killed, copied, resumed and merged in any order end as one store.
 #include "kiln/base/sanitized.h"
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/testing/whole_store.h"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ private:
 
 class Merge : public ::testing::Test {
 protected:
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("results.db");
 };
 
@@ -183,7 +183,7 @@ TEST_F(Merge, RandomHistoriesMeetInAnyOrder) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     std::mt19937_64 random(seed);
-    TemporaryFolder place;
+    TestFolder place;
     int64_t now = 1000;
     std::vector<std::unique_ptr<SweepSteps>> sweeps;
     sweeps.push_back(std::make_unique<SweepSteps>(place.file("0.db")));
@@ -532,8 +532,8 @@ TEST_F(Merge, AShardIsNeverWrittenTo) {
     for (bool index : {false, true})
       for (bool writable : {true, false}) {
         SCOPED_TRACE(fmt::format("log {}, index {}, writable {}", log, index, writable));
-        TemporaryFolder place;
-        TemporaryFolder target;
+        TestFolder place;
+        TestFolder target;
         std::string shard = place.file("shard.db"), all = target.file("all.db");
         copyAsKilled(source, shard);
         if (index)
@@ -591,7 +591,7 @@ protected:
     ASSERT_FALSE(dump.empty()) << "there is no store of version " << GetParam() << " among the tests' files";
     ASSERT_OK(connection->execute(dump));
   }
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("old.db");
 };
 
@@ -639,7 +639,7 @@ TEST_P(Version, IsWrittenOn) {
 
 TEST_P(Version, IsMergedAndStaysAsItWas) {
   std::map<std::string, std::string> before = filesIn(folder.file("."));
-  TemporaryFolder other;
+  TestFolder other;
   std::string all = other.file("all.db"), copy = other.file("copy.db");
   fs::copy_file(path, copy);
   { // the same store, brought up to date and merged the other way round

@@ -1,12 +1,10 @@
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/schema.h"
-#include "kiln/store/testing/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
 namespace kiln::store {
 namespace {
-
-using testing::TemporaryFolder;
 
 Status first(Connection &connection) {
   return migrations()[0].apply(connection);
@@ -37,7 +35,7 @@ protected:
     EXPECT_TRUE(value.ok()) << value.status().toString();
     return value.ok() ? *value : -1;
   }
-  TemporaryFolder folder;
+  TestFolder folder;
   std::unique_ptr<Connection> connection;
 };
 

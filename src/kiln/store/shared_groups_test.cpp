@@ -1,6 +1,6 @@
 // Groups that two stores both have: a finished one takes nothing more, however the two are merged.
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/testing/whole_store.h"
 
 #include <filesystem>
@@ -48,7 +48,7 @@ protected:
     }
   }
 
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string original = folder.file("original.db"), changed = folder.file("changed.db");
   StoredRun run;
   StoredGroup finished, unfinished;

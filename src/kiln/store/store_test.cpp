@@ -1,7 +1,7 @@
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/reader.h"
 #include "kiln/store/testing/expectations.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/writer.h"
 
 #include <cmath>
@@ -45,7 +45,7 @@ protected:
   }
   CandidateResult result(const Candidate &candidate) const { return {group.key(), candidate.key()}; }
 
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("generated/results.db");
   store::Run run = sampleRun(1000);
   Problem problem = sampleProblem(256, 512, 128);

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-#include "kiln/base/file.h"
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/schema/parameters/irpa_writer.h"
 #include "kiln/targets/drivers.h"
@@ -23,12 +23,10 @@ protected:
     auto opened = registry.createDevice(GetParam());
     ASSERT_TRUE(opened.ok()) << opened.status().toString();
     device = *opened;
-    folder = std::filesystem::path(::testing::TempDir()) / "kiln_parameter_set";
-    std::filesystem::create_directories(folder);
   }
 
   std::string write(const char *name, std::vector<ParameterContents> contents) {
-    const std::string path = folder / name;
+    const std::string path = folder.file(name);
     EXPECT_TRUE(writeIrpa(path, contents).ok());
     return path;
   }
@@ -46,7 +44,7 @@ protected:
 
   hal::DriverRegistry registry;
   Ref<hal::Device> device;
-  std::filesystem::path folder;
+  TestFolder folder;
 };
 
 TEST_P(ParameterSetTest, EachIsThereOnceAndOnlyRead) {

@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "kiln/base/file.h"
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/schema/parameters/irpa.h"
 #include "kiln/schema/parameters/irpa_writer.h"
 
@@ -16,11 +17,7 @@ using Bytes = std::vector<std::byte>;
 
 class ParameterFileTest : public ::testing::Test {
 protected:
-  void SetUp() override {
-    folder = std::filesystem::path(::testing::TempDir()) / "kiln_parameter_file";
-    std::filesystem::create_directories(folder);
-  }
-  std::string path(const char *name) const { return folder / name; }
+  std::string path(const char *name) const { return folder.file(name); }
 
   Result<std::shared_ptr<const ParameterFile>> openBytes(const char *name, const Bytes &bytes) {
     EXPECT_TRUE(writeFile(path(name), bytes).ok());
@@ -36,7 +33,7 @@ protected:
     return {(*contents)->bytes().begin(), (*contents)->bytes().end()};
   }
 
-  std::filesystem::path folder;
+  TestFolder folder;
 };
 
 template <typename T> void put(Bytes &bytes, T value) {

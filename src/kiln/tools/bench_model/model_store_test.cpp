@@ -4,9 +4,9 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/store/testing/expectations.h"
 #include "kiln/store/testing/sample_store.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/tools/bench_model/model_page.h"
 #include "kiln/tools/bench_model/model_report.h"
 
@@ -87,7 +87,7 @@ protected:
     return *std::move(opened);
   }
 
-  TemporaryFolder folder;
+  TestFolder folder;
   std::string path = folder.file("models.db");
 };
 

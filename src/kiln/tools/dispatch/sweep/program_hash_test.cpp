@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "kiln/store/testing/temporary_folder.h"
+#include "kiln/base/testing/test_folder.h"
 #include "gtest/gtest.h"
 
 namespace kiln {
@@ -18,7 +18,7 @@ protected:
     std::ofstream(folder.file(name)) << text;
     return folder.file(name);
   }
-  store::testing::TemporaryFolder folder;
+  TestFolder folder;
 };
 
 TEST_F(ProgramHash, FollowsTheFilesThatACommandNames) {

@@ -7,12 +7,12 @@
 #include <set>
 #include <unistd.h>
 
+#include "kiln/base/testing/test_folder.h"
 #include "kiln/measure/machine/test_files.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/model/notes.h"
 #include "kiln/report/model/table.h"
-#include "kiln/store/testing/temporary_folder.h"
 #include "kiln/tools/dispatch/sweep/sweep_teller.h"
 #include "gtest/gtest.h"
 
@@ -78,7 +78,7 @@ protected:
   measure::testing::TinyMatmul problem;
   SweepGroup group;
   SweepSettings settings;
-  store::testing::TemporaryFolder folder;
+  TestFolder folder;
   Listener progress;
   std::unique_ptr<store::Reader> reader;
   size_t failed = 0;
