@@ -24,8 +24,9 @@ struct Parallelism {
 };
 static constexpr Parallelism parallelism[] = {{16, 1e6}, {64, 4e6}};
 
-// So many rows share a panel of columns, and a block of them stays in a core's own cache.
-static constexpr int64_t rowsOfPanel = 256;
+// So many rows share a panel of columns, or fewer that are long: they stay in a core's own cache while one panel after
+// another is read.
+static constexpr int64_t rowsOfPanel = 256, fewestRowsOfPanel = 48, elementsOfRows = int64_t(1) << 16;
 
 // Filters with so many columns are copied, so many of their rows at a time but of no fewer channels, for so many rows.
 static constexpr int64_t farApart = 256, rowsInCache = 1152, fewestChannels = 32, rowsOfFilters = 48;
@@ -172,8 +173,10 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
   // A panel of weights, which lie in memory in panels, is read once by all rows that a workgroup can have.
   const bool isPanel = ShapedType::isStatic(problem.n) && problem.n <= columns && problem.m != problem.inner;
-  if (isPanel && config.m != 0)
-    config.m = std::max(config.m, rowsOfPanel);
+  if (isPanel && config.m != 0) {
+    const int64_t length = std::max<int64_t>(1, known(problem.channels.value_or(problem.k)));
+    config.m = std::max(config.m, std::clamp(elementsOfRows / length, fewestRowsOfPanel, rowsOfPanel));
+  }
   config.m = shareEvenly(problem.inner, config.m, rows);
   // Rows of filters of many columns lie so far apart that few of them share a cache: they are copied into panels, for
   // so many rows of the image that this takes a small part of the time.

@@ -138,6 +138,13 @@ void KernelBuilder::loadInterleaved(OpOperand &operand, AffineMap map, Point poi
   }
 }
 
+// Whether this one of the vectors of a row of a panel is the first in its line of the cache.
+static bool startsLine(int64_t vector, Type type) {
+  constexpr int64_t lineBits = 512;
+  auto vectorType = cast<VectorType>(type);
+  return vector * vectorType.getNumElements() * vectorType.getElementTypeBitWidth() % lineBits == 0;
+}
+
 Value KernelBuilder::load(OpOperand &operand, Point point) {
   Value memory = operand.get();
   if (!isa<MemRefType>(memory.getType()))
@@ -160,7 +167,7 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
   else if (strideAlong(op, operand, plan.vectorLoop) == 1) {
     SmallVector<Value> indices = indicesOf(map, point);
     value = loadVector(memory, indices, maskOf(point.vector));
-    if (static_cast<int>(operand.getOperandNumber()) == plan.panelOperand)
+    if (static_cast<int>(operand.getOperandNumber()) == plan.panelOperand && startsLine(point.vector, value.getType()))
       readAhead(memory, indices);
   } else if (byStep) {
     loadInterleaved(operand, map, {byRow ? point.row : 0, point.vector});
