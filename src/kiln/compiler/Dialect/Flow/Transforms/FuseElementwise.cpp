@@ -303,12 +303,14 @@ private:
     return hasBlocks;
   }
 
-  // Whether an operation may take what is reshaped as it was before: not beside a product that has the new shape.
+  // Whether an operation may take what is reshaped as it was before: not beside a product that has the new shape, and
+  // not what is no result of another operation.
   static bool isReshapedBehind(OpOperand *operand) {
     auto expand = operand->get().getDefiningOp<tensor::ExpandShapeOp>();
     auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-    return expand && consumer && expand.getSrcType().hasStaticShape() && !isa<BlockArgument>(expand.getSrc()) &&
-           !consumer.hasDynamicShape() && (consumer.getNumReductionLoops() == 0 || consumer.getNumDpsInputs() == 1) &&
+    return expand && consumer && expand.getSrcType().hasStaticShape() && !isSameInEachCall(expand.getSrc()) &&
+           !isa<BlockArgument>(expand.getSrc()) && !consumer.hasDynamicShape() &&
+           (consumer.getNumReductionLoops() == 0 || consumer.getNumDpsInputs() == 1) &&
            llvm::none_of(consumer.getDpsInputs(), isProduct);
   }
 
