@@ -40,6 +40,9 @@ std::optional<unsigned> placeOf(AffineMap map, unsigned loop) {
   return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
 }
 
+// Where a product has few rows, its weights are read from memory once; fewer stay in a cache however they lie.
+constexpr int64_t kLeastStreamed = int64_t(1) << 18;
+
 // A dispatch whose root is a product of an argument, or a convolution with it, and how it becomes one of panels: the
 // loop along the columns is cut in two everywhere in the function, and arguments and results have another shape with
 // the same bytes.
@@ -138,12 +141,20 @@ private:
     int64_t rows = 1;
     for (AffineExpr expr : result.getResults().drop_back())
       rows *= extents[cast<AffineDimExpr>(expr).getPosition()];
-    if (rows < kLeastRowsOfPanels)
-      return false;
     for (Type type : {weights.getType(), root->getResult(0).getType()})
       if (!getElementTypeOrSelf(type).isF32())
         return false;
     panel = panelBytes / 4;
+    if (rows < kLeastRowsOfPanels) {
+      if (convolution || cast<RankedTensorType>(weights.getType()).getNumElements() < kLeastStreamed)
+        return false;
+      // As many registers as more rows would have.
+      for (int64_t times = rows == 1 ? 4 : rows <= 3 ? 2 : 1; times > 1; times /= 2)
+        if (extents[columns] % (panel * times) == 0) {
+          panel *= times;
+          break;
+        }
+    }
     return panel > 0 && extents[columns] % panel == 0;
   }
 

@@ -170,6 +170,13 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   // Of wider elements a register holds fewer. Beside the tile there is a row of the vector operand, and a broadcast.
   if (config.rows)
     config.columns = std::min(config.columns, std::max<int64_t>(1, (registers - 1) / (config.rows + 1)) * lanes);
+  // Few rows of panels, or of matrices as narrow: a whole row of these is in registers, as many bytes from memory as
+  // one step needs.
+  if (ShapedType::isStatic(problem.n) && ShapedType::isStatic(problem.inner) && problem.m != problem.inner &&
+      !problem.channels && problem.inner * problem.n <= lanes * registers * 3 / 4 && problem.n % lanes == 0) {
+    config.rows = std::max<int64_t>(1, problem.inner);
+    config.columns = problem.n;
+  }
   int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
   // A panel of weights, which lie in memory in panels, is read once by all rows that a workgroup can have.
   const bool isPanel = ShapedType::isStatic(problem.n) && problem.n <= columns && problem.m != problem.inner;
