@@ -34,6 +34,7 @@ struct CompilerOptions {
   bool channelsLast = true;      // see the pass kiln-flow-channels-last
   bool joinProducts = true;      // see the pass kiln-flow-join-products
   bool dataTiling = true;        // see the pass kiln-flow-pack-constants
+  bool winograd = true;          // see the pass kiln-flow-winograd
   bool evaluateConstants = true; // see the pass kiln-flow-hoist-constants
   std::string parameterExport;   // [scope=]file, empty: constants stay in the program
   int64_t parameterExportMinimumSize = 256;

@@ -70,6 +70,10 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-opt-data-tiling", &options.dataTiling,
               "Lay weights out as kernels read them, when the module is loaded");
   binder.flag(
+      "kiln-opt-winograd", &options.winograd,
+      "Compute convolutions with filters of 3x3 constants in f32 with fewer multiplications, where results stay "
+      "within three times the error of sums of all products");
+  binder.flag(
       "kiln-opt-const-eval", &options.evaluateConstants,
       "Compute what depends on constants and parameters alone once, when the module is loaded, and not in each call");
   binder.group("Parameters");

@@ -14,6 +14,7 @@ std::unique_ptr<mlir::Pass> createSplitReductionsPass(const CompilerContext &con
 std::unique_ptr<mlir::Pass> createChannelsLastPass(const CompilerContext &context, bool always = false);
 std::unique_ptr<mlir::Pass> createSplitBatchesPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createSplitColumnsPass(const CompilerContext &context);
+std::unique_ptr<mlir::Pass> createWinogradPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createJoinProductsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createGatherWindowsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createFormDispatchesPass(const CompilerContext &context);

@@ -97,6 +97,21 @@ def SplitColumnsPass : Pass<"kiln-flow-split-columns", "mlir::ModuleOp"> {
   let constructor = "kiln::Flow::createSplitColumnsPass(context)";
 }
 
+def WinogradPass : Pass<"kiln-flow-winograd", "mlir::ModuleOp"> {
+  let summary = "Computes convolutions with filters of 3x3 constants tile by tile, with fewer multiplications";
+  let description = [{
+    Winograd's algorithm: of each tile of 2x2 or 4x4 results, 16 or 36 sums over the channels are computed of what tiles
+    of the image and filters are in another basis, instead of 36 or 144. The filters are brought there when the module is
+    loaded. Images to tiles, the sums, and tiles to the result are three products, which are compiled as all others. The
+    points that the basis comes from are 0, 1, -1 and 0, 0.75, -0.75, 1.5, -1.5; infinity is one of both. So tiles of 2x2
+    come out as exact as sums of all products do, and those of 4x4 two to three times less exact
+    (tests/onnx/winograd.test). Only f32, for targets that read weights in panels, and where enough is saved; of a result
+    whose sides are no multiples of the tiles', more is computed and cut off. Not with --kiln-opt-winograd=false.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let constructor = "kiln::Flow::createWinogradPass(context)";
+}
+
 def SplitBatchesPass : Pass<"kiln-flow-split-batches", "mlir::ModuleOp"> {
   let summary = "Gives products and what is computed of them the loops that reshapes have made one of";
   let description = [{

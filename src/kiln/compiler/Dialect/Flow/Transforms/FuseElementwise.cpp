@@ -234,8 +234,8 @@ private:
       return isSmall;
     });
     // A product of few rows takes its weights in the shape that they are unpacked in.
-    linalg::populateFoldReshapeOpsByExpansionPatterns(set,
-                                                      [&](OpOperand *operand) { return isUnpacked(operand, limits); });
+    linalg::populateFoldReshapeOpsByExpansionPatterns(
+        set, [&](OpOperand *operand) { return isUnpacked(operand, limits) || isOfTiles(operand); });
     // What is computed of a product is computed in the product's shape, and reshaped behind.
     linalg::populateFoldReshapeOpsByCollapsingPatterns(set, isReshapedBehind);
     populateDropUnneededInitsPatterns(set);
@@ -303,6 +303,27 @@ private:
     return hasBlocks;
   }
 
+  // A product, or what was computed of one in tiles of results.
+  static bool isProductOrTiles(Value value) {
+    auto op = value.getDefiningOp<linalg::GenericOp>();
+    constexpr int64_t tileRank = 6;
+    return isProduct(value) ||
+           (op && op.getNumReductionLoops() == 0 && cast<RankedTensorType>(value.getType()).getRank() == tileRank &&
+            llvm::any_of(op.getDpsInputs(),
+                         [&](Value input) { return input.getType() == value.getType() && isProductOrTiles(input); }));
+  }
+
+  // Whether an elementwise operation takes the results of a convolution, which was computed in tiles of them
+  // (kiln-flow-winograd).
+  static bool isOfTiles(OpOperand *operand) {
+    auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+    auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+    return collapse && consumer && consumer.getNumReductionLoops() == 0 && collapse.getSrcType().hasStaticShape() &&
+           collapse.getReassociationIndices() == ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3, 4}, {5}} &&
+           collapse.getSrcType().getDimSize(2) == collapse.getSrcType().getDimSize(4) &&
+           isProductOrTiles(collapse.getSrc());
+  }
+
   // Whether an operation may take what is reshaped as it was before: not beside a product that has the new shape, and
   // not what is no result of another operation.
   static bool isReshapedBehind(OpOperand *operand) {
@@ -311,7 +332,7 @@ private:
     return expand && consumer && expand.getSrcType().hasStaticShape() && !isSameInEachCall(expand.getSrc()) &&
            !isa<BlockArgument>(expand.getSrc()) && !consumer.hasDynamicShape() &&
            (consumer.getNumReductionLoops() == 0 || consumer.getNumDpsInputs() == 1) &&
-           llvm::none_of(consumer.getDpsInputs(), isProduct);
+           llvm::none_of(consumer.getDpsInputs(), isProductOrTiles);
   }
 
   const CompilerContext *context;

@@ -16,6 +16,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCarryExtentsPass());
   passes.addPass(createNormalizeOpsPass());
   passes.addPass(createChannelsLastPass(context));
+  passes.addPass(createWinogradPass(context));
   passes.addPass(createGatherWindowsPass(context));
   passes.addPass(createCSEPass());
   passes.addPass(createJoinProductsPass(context));
@@ -47,6 +48,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([&context] { return createGatherWindowsPass(context); });
   registerPass([&context] { return createJoinProductsPass(context); });
   registerPass([&context] { return createSplitBatchesPass(context); });
+  registerPass([&context] { return createWinogradPass(context); });
   registerPass([&context] { return createSplitColumnsPass(context); });
   registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
