@@ -14,7 +14,7 @@ struct ReductionSplit {
   int64_t neighbours = 1; // results that count as one, where they are beside each other in memory as their elements are
 };
 
-// Fewer rows of a product use a panel of weights too seldom for it to matter how it lies.
+// Fewer rows of a product use what they read of weights too seldom for a cache to matter: it comes from memory.
 inline constexpr int64_t kLeastRowsOfPanels = 8;
 
 struct DispatchLimits {

@@ -214,7 +214,9 @@ def PackConstantsPass : Pass<"kiln-flow-pack-constants", "mlir::ModuleOp"> {
   let summary = "Lays weights out as kernels read them";
   let description = [{
     A product of constants or parameters as its columns, in f32 and with extents that are known, takes them in panels, each
-    as wide as the target's register tile (DispatchLimits::panelBytes): `[n, k, p]` of n panels. A dispatch of its own
+    as wide as the target's register tile (DispatchLimits::panelBytes): `[n, k, p]` of n panels. Panels of a product of one
+    row are four times as wide where its columns fill those, of two or three rows twice; weights of such a product, or of
+    one of up to seven rows, are packed only where they are too many for a cache. A dispatch of its own
     makes them, which kiln-flow-hoist-constants moves to where the module is loaded. The loop along the columns is cut in two in all
     of the product's dispatch. Not with --kiln-opt-data-tiling=false.
   }];

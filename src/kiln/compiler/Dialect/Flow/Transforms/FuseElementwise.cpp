@@ -305,12 +305,20 @@ private:
 
   // A product, or what was computed of one in tiles of results.
   static bool isProductOrTiles(Value value) {
-    auto op = value.getDefiningOp<linalg::GenericOp>();
     constexpr int64_t tileRank = 6;
-    return isProduct(value) ||
-           (op && op.getNumReductionLoops() == 0 && cast<RankedTensorType>(value.getType()).getRank() == tileRank &&
-            llvm::any_of(op.getDpsInputs(),
-                         [&](Value input) { return input.getType() == value.getType() && isProductOrTiles(input); }));
+    llvm::SetVector<Value> values;
+    values.insert(value);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (isProduct(values[i]))
+        return true;
+      auto op = values[i].getDefiningOp<linalg::GenericOp>();
+      if (!op || op.getNumReductionLoops() != 0 || cast<RankedTensorType>(value.getType()).getRank() != tileRank)
+        continue;
+      for (Value input : op.getDpsInputs())
+        if (input.getType() == value.getType())
+          values.insert(input);
+    }
+    return false;
   }
 
   // Whether an elementwise operation takes the results of a convolution, which was computed in tiles of them

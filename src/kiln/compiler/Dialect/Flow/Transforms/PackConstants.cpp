@@ -149,11 +149,10 @@ private:
       if (convolution || cast<RankedTensorType>(weights.getType()).getNumElements() < kLeastStreamed)
         return false;
       // As many registers as more rows would have.
-      for (int64_t times = rows == 1 ? 4 : rows <= 3 ? 2 : 1; times > 1; times /= 2)
-        if (extents[columns] % (panel * times) == 0) {
-          panel *= times;
-          break;
-        }
+      int64_t times = rows == 1 ? 4 : rows <= 3 ? 2 : 1;
+      while (times > 1 && extents[columns] % (panel * times) != 0)
+        times /= 2;
+      panel *= times;
     }
     return panel > 0 && extents[columns] % panel == 0;
   }
