@@ -109,6 +109,7 @@ func.func @sides(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>) -> (tensor<16xf32
   return %r, %c : tensor<16xf32>, tensor<16xf32>
 }
 
+// CHECK: [[@LINE+5]]:8: remark: repack: weights_dispatch_{{.*}} copies operand 1 of 'linalg.matmul' into panels in each call
 // CHECK: [[@LINE+4]]:8: remark: not_fused: weights stores the result of 'linalg.generic' of line {{[0-9]+}}, 16384 bytes, in each call and loads it for 'linalg.matmul' of line [[@LINE+4]], which uses each element 17 times
 func.func @weights(%a: tensor<17x64xf32>, %w: tensor<64x64xf16>) -> tensor<17x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<17x64xf32>

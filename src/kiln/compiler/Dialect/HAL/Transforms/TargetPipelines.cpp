@@ -129,8 +129,8 @@ public:
       return signalPassFailure();
     for (auto exportOp : getOperation().getBody().front().getOps<ExecutableExportOp>()) {
       if (!exportOp.getWorkgroupCount().empty()) {
-        // Less is done by one worker before others have woken up.
-        constexpr int64_t worthSharing = int64_t(1) << 18;
+        // Less is done by one worker soon after others have woken up.
+        constexpr int64_t worthSharing = 1'000'000;
         if (!isOneWorkgroup(exportOp))
           continue;
         if (work.steps >= worthSharing)

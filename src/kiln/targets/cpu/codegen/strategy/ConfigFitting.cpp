@@ -17,12 +17,14 @@ static constexpr int64_t unknownExtent = 512;
 // rows there is one in a tile.
 static constexpr int64_t keptBytes = int64_t(1) << 21;
 
-// Workgroups beyond these numbers help nobody; below them, tiles are cut as long as each keeps this many operations.
+// Workgroups beyond these numbers help nobody; below them, tiles are cut as long as each keeps this many operations,
+// and of products so many of the rows and columns that it copies.
 struct Parallelism {
   int64_t workgroups;
   double operations;
+  int64_t rows, columns;
 };
-static constexpr Parallelism parallelism[] = {{16, 1e6}, {64, 4e6}};
+static constexpr Parallelism parallelism[] = {{16, 1e6, 64, 128}, {64, 4e6, 48, 64}};
 
 // So many rows share a panel of columns, or fewer that are long: they stay in a core's own cache while one panel after
 // another is read.
@@ -33,6 +35,15 @@ static constexpr int64_t farApart = 256, rowsInCache = 1152, fewestChannels = 32
 
 // So many rows of scores use what is loaded, and laid out in panels, for them.
 static constexpr int64_t rowsOfScores = 64;
+
+// So few rows use a vector that is loaded too seldom to hide how long loading it takes.
+static constexpr int64_t fewRows = 8, fewestColumns = 128;
+// An input of fewer elements stays in a cache that several cores share.
+static constexpr int64_t leastStreamed = int64_t(1) << 20;
+// Rows of no more elements lie in few pages.
+static constexpr int64_t narrowColumns = 64;
+// Sums of so few products are stored nearly as often as they are added to.
+static constexpr int64_t shortSums = 128, rowsOfShortSums = 4;
 
 namespace {
 // The loops of a root by their part in a configuration.
@@ -47,7 +58,10 @@ struct Problem {
   int64_t outer = 1;          // extent of the loop around `inner` that has rows as well
   bool hasOwnFilters = false; // of a channel each
   bool readsFilters = false;  // filters, whose columns are those of the result
-  bool isStreamed = false;    // few rows, and an input whose rows are columns of the result
+  bool readsRows = false;     // an input whose rows are columns of the result
+  bool isStreamed = false;    // such a one, large, for few rows
+
+  bool isOfFewRows() const { return readsRows && inner > 0 && inner <= fewRows; }
 };
 } // namespace
 
@@ -57,11 +71,6 @@ static int64_t multiply(int64_t a, int64_t b) {
 static int64_t known(int64_t extent) {
   return ShapedType::isDynamic(extent) ? unknownExtent : extent;
 }
-
-// So few rows use a vector that is loaded too seldom to hide how long loading it takes.
-static constexpr int64_t fewRows = 8, fewestColumns = 128;
-// A smaller input stays in a core's own cache.
-static constexpr int64_t leastStreamed = int64_t(1) << 16;
 
 // Whether what `op` reads for each column of its result lies along these.
 static bool readsColumns(linalg::LinalgOp op, unsigned columns) {
@@ -108,11 +117,10 @@ static Problem describe(TilingInterface op) {
   for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
     if (!parallel)
       problem.k = multiply(problem.k, extent);
-  problem.isStreamed = linalgOp && !problem.channels && problem.m == problem.inner && ShapedType::isStatic(problem.m) &&
-                       problem.m <= fewRows && known(problem.n) >= fewestColumns &&
-                       linalgOp.getNumReductionLoops() == 1 && !shape.resultLoops.empty() &&
-                       known(multiply(problem.n, problem.k)) >= leastStreamed &&
-                       readsColumns(linalgOp, shape.resultLoops[0]);
+  problem.readsRows = linalgOp && !problem.channels && problem.m == problem.inner && !shape.resultLoops.empty() &&
+                      linalgOp.getNumReductionLoops() == 1 && readsColumns(linalgOp, shape.resultLoops[0]);
+  problem.isStreamed = problem.isOfFewRows() && known(problem.n) >= fewestColumns &&
+                       known(multiply(problem.n, problem.k)) >= leastStreamed;
   return problem;
 }
 
@@ -140,8 +148,47 @@ static int64_t shareEvenly(int64_t extent, int64_t most, int64_t unit) {
   return std::min(part, extent);
 }
 
-// Of a tile, a few rows of the input are added to the sums at a time, from one end to the other: memory is read in long
-// runs. Down each few columns all of the input's pages would be touched, for a line or two of each.
+// As many vectors as have room in registers beside sums of so many rows: one of them is a broadcast.
+static int64_t widestVectors(int64_t rows, int64_t registers) {
+  return std::max<int64_t>(1, (registers - 1) / (rows + 1));
+}
+
+// As many rows as share an extent evenly, at most so many at a time.
+static int64_t rowsEvenly(int64_t extent, int64_t most) {
+  return llvm::divideCeil(extent, llvm::divideCeil(extent, std::max<int64_t>(1, most)));
+}
+
+// Cuts a tile until there is work for every worker. What is cut keeps `least` rows and columns, and rows in multiples
+// of `line`; rows go first where `isLong` says that columns are to stay together.
+namespace {
+struct Cutting {
+  int64_t rows, columns, line;
+  bool isLong;
+};
+} // namespace
+
+static void cutTile(TileConfig &config, const Problem &problem, const Parallelism &wanted, const Cutting &least) {
+  const int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
+  while (config.m != 0 && config.n != 0) {
+    double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
+                        std::max<double>(1, double(known(problem.m)) / (problem.between * config.m));
+    // What is loaded for each of them takes longer than they do.
+    double cost = problem.hasOwnFilters ? 8.0 : 2.0;
+    double operations = cost * problem.between * config.m * config.n * known(problem.k);
+    bool splitColumns = config.n > least.columns && ((config.n >= config.m && !least.isLong) || config.m <= least.rows);
+    int64_t &longer = splitColumns ? config.n : config.m;
+    int64_t unit = splitColumns ? columns : config.m > least.line ? std::max(least.line, rows) : rows;
+    int64_t half = llvm::alignTo(llvm::divideCeil(longer, 2), unit);
+    if (workgroups >= wanted.workgroups || operations / 2 < wanted.operations || 4 * half > 3 * longer ||
+        half < (splitColumns ? least.columns : least.rows))
+      return;
+    longer = half;
+  }
+}
+
+// A large input for few rows: of a tile, a few rows of the input are added to the sums at a time, from one end to the
+// other: memory is read in long runs. Down each few columns all of the input's pages would be touched, for a line or
+// two of each.
 static TileConfig fitStream(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
   constexpr int64_t rowsAtATime = 8, page = 1024, workgroups = 16;
   config.m = config.rows = problem.m;
@@ -153,23 +200,94 @@ static TileConfig fitStream(TileConfig config, const Problem &problem, int64_t l
   return config;
 }
 
-static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
-  // A loop of fewer iterations than the register tile has rows or columns makes that smaller, and so do rows that it
-  // shares more evenly; where that takes a few more, and registers have room, those.
+// A smaller input for few rows: it is read in runs as long as registers allow, and at most three times, of few pages
+// at a time.
+static TileConfig fitFewRows(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
+  constexpr int64_t fewest = 96, elements = int64_t(48) << 10, fewestColumns = 512, workgroups = 16;
+  constexpr int64_t leastShared = int64_t(1) << 18; // what is smaller, one core reads as soon as several
+  const int64_t n = problem.n, most = n <= narrowColumns   ? config.rows
+                                      : problem.inner == 3 ? 3
+                                      : problem.inner <= 5 ? 2
+                                                           : rowsOfShortSums;
+  config.m = problem.inner;
+  config.rows = rowsEvenly(problem.inner, most);
+  config.columns = std::min<int64_t>(std::min(widestVectors(config.rows, registers), registers / 4) * lanes,
+                                     llvm::alignTo(n, lanes));
+  config.k = shareEvenly(problem.k, std::max(fewest, elements / n), lanes);
+  config.n =
+      known(multiply(n, problem.k)) < leastShared
+          ? n
+          : shareEvenly(n, std::max(n / workgroups, std::min<int64_t>(2 * fewestColumns, llvm::divideCeil(n, 2))),
+                        config.columns);
+  config.packB = false;
+  for (const Parallelism &wanted : parallelism)
+    cutTile(config, problem, wanted, {config.m, std::max(config.columns, fewestColumns), 1, false});
+  return config;
+}
+
+// The rows and columns of a register tile that is taken from a table: a loop of fewer iterations makes it smaller, and
+// so do rows that it shares more evenly; where that takes a few more, and registers have room, those.
+static void fitRegisters(TileConfig &config, const Problem &problem, int64_t lanes, int64_t registers) {
   if (config.rows && ShapedType::isStatic(problem.inner) && problem.inner > 0) {
     const int64_t vectors = std::max<int64_t>(1, llvm::divideCeil(config.columns, lanes));
-    const auto evenly = [&](int64_t most) {
-      return llvm::divideCeil(problem.inner, llvm::divideCeil(problem.inner, most));
-    };
     const auto computed = [&](int64_t rows) { return llvm::alignTo(problem.inner, rows); };
-    const int64_t fewer = evenly(config.rows), more = evenly(std::max(config.rows, (registers - 1) / vectors - 1));
+    const int64_t fewer = rowsEvenly(problem.inner, config.rows),
+                  more = rowsEvenly(problem.inner, std::max(config.rows, (registers - 1) / vectors - 1));
     config.rows = computed(more) <= computed(fewer) ? more : fewer;
   }
   if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0)
     config.columns = std::min<int64_t>(config.columns, llvm::alignTo(problem.n, lanes));
-  // Of wider elements a register holds fewer. Beside the tile there is a row of the vector operand, and a broadcast.
+  // Of wider elements a register holds fewer.
   if (config.rows)
-    config.columns = std::min(config.columns, std::max<int64_t>(1, (registers - 1) / (config.rows + 1)) * lanes);
+    config.columns = std::min(config.columns, widestVectors(config.rows, registers) * lanes);
+}
+
+// Whether panels of columns pay: where enough rows use them.
+static bool hasRowsForPanels(const Problem &problem, int64_t rows) {
+  constexpr int64_t fewest = 12, enough = 16;
+  return ShapedType::isDynamic(problem.inner) || problem.inner >= std::clamp(3 * rows, fewest, enough);
+}
+
+// A product of two matrices, the second of which has rows of columns.
+static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
+  // Of either side so many elements, rows and columns stay in a core's own cache, and what so few rows use in the
+  // nearest one.
+  constexpr int64_t elements = int64_t(1) << 16, longest = 512;
+  constexpr int64_t nearest = int64_t(12) << 10, fewestNearest = 128, rowsOfNearest = 96;
+  const bool isStatic = problem.n > 0 && problem.inner > 0;
+  // Sums that are stored nearly as often as they are added to are stored in long rows.
+  const bool isShort = ShapedType::isStatic(problem.k) && problem.k <= shortSums;
+  // Its rows are a panel as they lie.
+  const int64_t widest = widestVectors(rowsOfShortSums, registers) * lanes;
+  const bool isPanel = isStatic && problem.n % lanes == 0 && problem.n <= widest;
+  if (isStatic && problem.inner >= 3 * rowsOfShortSums && (isShort || isPanel)) {
+    config.columns = std::min<int64_t>(widest, llvm::alignTo(problem.n, lanes));
+    const int64_t most = std::clamp((registers - 1) / (config.columns / lanes) - 1, rowsOfShortSums,
+                                    std::min<int64_t>(config.rows, 2 * rowsOfShortSums));
+    config.rows = rowsEvenly(problem.inner, most);
+  } else {
+    fitRegisters(config, problem, lanes, registers);
+  }
+  const int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
+  config.packB &= !isPanel && hasRowsForPanels(problem, rows);
+  if (isStatic)
+    config.k = std::max(problem.inner <= rowsOfNearest ? fewestNearest : config.k, nearest / problem.n);
+  const int64_t side = elements / std::clamp<int64_t>(known(problem.k), 1, std::max<int64_t>(1, config.k));
+  config.m = std::max(config.m, known(problem.n) <= columns ? longest : std::min(side, longest));
+  config.n = std::max(config.n, isShort ? side : std::min(side, longest));
+  config.m = shareEvenly(problem.inner, config.m, rows);
+  config.n = shareEvenly(problem.n, config.n, columns);
+  config.k = shareEvenly(problem.k, config.k, lanes);
+  // What a workgroup copies into panels takes as long as some of its rows.
+  for (const Parallelism &wanted : parallelism)
+    cutTile(config, problem, wanted,
+            {config.packB ? std::max(rows, wanted.rows) : rows,
+             config.packB ? std::max(columns, wanted.columns) : columns, 1, isShort});
+  return config;
+}
+
+static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
+  fitRegisters(config, problem, lanes, registers);
   // Few rows of panels, or of matrices as narrow: a whole row of these is in registers, as many bytes from memory as
   // one step needs.
   if (ShapedType::isStatic(problem.n) && ShapedType::isStatic(problem.inner) && problem.m != problem.inner &&
@@ -177,7 +295,7 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
     config.rows = std::max<int64_t>(1, problem.inner);
     config.columns = problem.n;
   }
-  int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
+  const int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
   // A panel of weights, which lie in memory in panels, is read once by all rows that a workgroup can have.
   const bool isPanel = ShapedType::isStatic(problem.n) && problem.n <= columns && problem.m != problem.inner;
   if (isPanel && config.m != 0) {
@@ -202,28 +320,9 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   }
   config.n = shareEvenly(problem.n, config.n, columns);
   config.k = shareEvenly(problem.channels.value_or(problem.k), config.k, lanes);
-
-  const int64_t fewest = areFiltersApart ? rowsOfFilters : rows;
-  for (const Parallelism &wanted : parallelism) {
-    while (config.m != 0 && config.n != 0) {
-      double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
-                          std::max<double>(1, double(known(problem.m)) / (problem.between * config.m));
-      // What is loaded for each of them takes longer than they do.
-      double cost = problem.hasOwnFilters ? 8.0 : 2.0;
-      double operations = cost * problem.between * config.m * config.n * known(problem.k);
-      bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= fewest);
-      int64_t &longer = splitColumns ? config.n : config.m;
-      int64_t unit = splitColumns ? columns : config.m > line ? std::max(line, rows) : rows;
-      int64_t half = llvm::alignTo(llvm::divideCeil(longer, 2), unit);
-      if (workgroups >= wanted.workgroups || operations / 2 < wanted.operations || half >= longer ||
-          (areFiltersApart && !splitColumns && half < fewest))
-        break;
-      longer = half;
-    }
-  }
-  // Panels pay where enough rows use them.
-  if (ShapedType::isStatic(problem.inner) && problem.inner < 3 * rows)
-    config.packB = false;
+  for (const Parallelism &wanted : parallelism)
+    cutTile(config, problem, wanted, {areFiltersApart ? rowsOfFilters : rows, columns, line, false});
+  config.packB &= hasRowsForPanels(problem, rows);
   if (problem.channels) // Filters of fewer columns lie together already.
     config.packB = areFiltersApart && config.m >= rowsOfFilters;
   config.m *= problem.between;
@@ -313,8 +412,11 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
     bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
   int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
   if (root.strategy == "contraction") {
-    TileConfig config = problem.isStreamed ? fitStream(base, problem, lanes, target.vectorRegisters)
-                                           : fitContraction(base, problem, lanes, target.vectorRegisters);
+    auto fit = problem.isStreamed                       ? fitStream
+               : problem.isOfFewRows() && problem.n > 0 ? fitFewRows
+               : problem.readsRows                      ? fitProduct
+                                                        : fitContraction;
+    TileConfig config = fit(base, problem, lanes, target.vectorRegisters);
     limitKept(config, problem, bytesBeside(root));
     // Rows that are computed once, for all columns.
     if (const int64_t bytes = bytesOfScores(root); bytes != 0) {

@@ -12,7 +12,7 @@ hal.executable private @on_avx512 {
     builtin.module {
       // Tiles share the result evenly; the register tile is AVX-512's.
       // CHECK-LABEL: func.func @matmul(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_96x64_256x1_fma_12x32_packb">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_72x64_256x1_fma_12x32_packb">
       func.func @matmul(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
         %r = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
         return %r : tensor<512x512xf32>
@@ -41,10 +41,45 @@ hal.executable private @on_avx512 {
         return %r : tensor<?x?xf64>
       }
       // CHECK-LABEL: func.func @vecmat(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_1x{{[0-9]+}}_8x1_fma_1x{{[0-9]+}}">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_1x256_96x1_fma_1x128">
       func.func @vecmat(%a: tensor<512xf32>, %b: tensor<512x512xf32>, %c: tensor<512xf32>) -> tensor<512xf32> {
         %r = linalg.vecmat ins(%a, %b : tensor<512xf32>, tensor<512x512xf32>) outs(%c : tensor<512xf32>) -> tensor<512xf32>
         return %r : tensor<512xf32>
+      }
+      // Few rows read long rows of columns once for two of them, of few pages at a time.
+      // CHECK-LABEL: func.func @five_rows(
+      // CHECK-SAME:    "tile_config_5x554_80x1_fma_2x128">
+      func.func @five_rows(%a: tensor<5x301xf32>, %b: tensor<301x554xf32>, %c: tensor<5x554xf32>) -> tensor<5x554xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<5x301xf32>, tensor<301x554xf32>) outs(%c : tensor<5x554xf32>) -> tensor<5x554xf32>
+        return %r : tensor<5x554xf32>
+      }
+      // Of a large input they read a few rows from one end to the other.
+      // CHECK-LABEL: func.func @streamed(
+      // CHECK-SAME:    "tile_config_2x1024_8x1_fma_2x64">
+      func.func @streamed(%a: tensor<2x4096xf32>, %b: tensor<4096x4096xf32>, %c: tensor<2x4096xf32>) -> tensor<2x4096xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<2x4096xf32>, tensor<4096x4096xf32>) outs(%c : tensor<2x4096xf32>) -> tensor<2x4096xf32>
+        return %r : tensor<2x4096xf32>
+      }
+      // Short sums are stored in long rows, which stay together.
+      // CHECK-LABEL: func.func @short_sums(
+      // CHECK-SAME:    "tile_config_184x675_8x1_fma_4x96_packb">
+      func.func @short_sums(%a: tensor<1104x8xf32>, %b: tensor<8x675xf32>, %c: tensor<1104x675xf32>) -> tensor<1104x675xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<1104x8xf32>, tensor<8x675xf32>) outs(%c : tensor<1104x675xf32>) -> tensor<1104x675xf32>
+        return %r : tensor<1104x675xf32>
+      }
+      // Rows that are a panel as they lie are not copied into one.
+      // CHECK-LABEL: func.func @narrow(
+      // CHECK-SAME:    "tile_config_{{[0-9]+}}x64_{{[0-9]+}}x1_fma_6x64">
+      func.func @narrow(%a: tensor<1299x512xf32>, %b: tensor<512x64xf32>, %c: tensor<1299x64xf32>) -> tensor<1299x64xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<1299x512xf32>, tensor<512x64xf32>) outs(%c : tensor<1299x64xf32>) -> tensor<1299x64xf32>
+        return %r : tensor<1299x64xf32>
+      }
+      // What copies columns into panels does it for many rows.
+      // CHECK-LABEL: func.func @copied(
+      // CHECK-SAME:    "tile_config_96x39_288x1_fma_12x32_packb">
+      func.func @copied(%a: tensor<356x821xf32>, %b: tensor<821x39xf32>, %c: tensor<356x39xf32>) -> tensor<356x39xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<356x821xf32>, tensor<821x39xf32>) outs(%c : tensor<356x39xf32>) -> tensor<356x39xf32>
+        return %r : tensor<356x39xf32>
       }
       // The root of a dispatch is its most expensive operation, here the sum.
       // CHECK-LABEL: func.func @sum_of_exp(
