@@ -159,13 +159,15 @@ DictionaryAttr describeWork(DispatchRegionOp region, ValueRange operands) {
     bytes += written;
     results = std::max(results, written);
   }
-  for (Value operand : operands) {
-    int64_t read = 0; // elements
-    for (OpOperand &use : operand.getUses())
-      if (region->isProperAncestor(use.getOwner()))
-        read = std::max(read, elementsRead(use, results));
-    bytes += bytesOf(operand.getType(), read);
-  }
+  llvm::SmallDenseMap<Value, int64_t> read; // elements
+  region.getBody().walk([&](Operation *op) {
+    for (OpOperand &use : op->getOpOperands()) {
+      int64_t &most = read[use.get()];
+      most = std::max(most, elementsRead(use, results));
+    }
+  });
+  for (Value operand : operands)
+    bytes += bytesOf(operand.getType(), read.lookup(operand));
   Builder b(region.getContext());
   if (!isKnown)
     return b.getDictionaryAttr({});

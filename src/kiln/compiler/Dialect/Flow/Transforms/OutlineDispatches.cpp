@@ -85,9 +85,11 @@ private:
     return operand;
   }
 
+  // Counted in the region: a weight may have users in thousands of them.
   static bool isUsedOnce(DispatchRegionOp region, Value value) {
-    return llvm::count_if(value.getUses(), [&](OpOperand &use) { return region->isProperAncestor(use.getOwner()); }) ==
-           1;
+    int64_t uses = 0;
+    region.getBody().walk([&](Operation *op) { uses += llvm::count(op->getOperands(), value); });
+    return uses == 1;
   }
 
   // Whether the operation stores to some elements of this operand's tensor, and the others are to stay as they are.

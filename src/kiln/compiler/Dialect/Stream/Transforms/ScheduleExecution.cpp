@@ -518,11 +518,11 @@ private:
     auto scratch = CmdConcurrentOp::create(builder, loc);
     Block &body = scratch.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockEnd(&body);
-    for (unsigned step = 1; step <= lastStep; ++step) {
-      SmallVector<Operation *> ops;
-      for (Operation *op : pending)
-        if (auto it = steps.find(op); it != steps.end() && it->second == step)
-          ops.push_back(op);
+    std::vector<SmallVector<Operation *, 1>> opsOfStep(lastStep + 1);
+    for (Operation *op : pending)
+      if (auto it = steps.find(op); it != steps.end())
+        opsOfStep[it->second].push_back(op);
+    for (ArrayRef<Operation *> ops : llvm::drop_begin(opsOfStep)) {
       OpBuilder target = inner;
       if (ops.size() > 1) {
         auto concurrent = CmdConcurrentOp::create(inner, loc);
