@@ -161,10 +161,11 @@ Status FlagParser::read(int argc, const char *const *argv, bool &help, bool &ver
     }
     if (!isFlag) {
       if (!positional)
-        return invalidArgument("unexpected argument '{}'; {}", argument,
-                               argument.ends_with(".vmfb") && find("module")
-                                   ? fmt::format("did you mean '--module={}'?", argument)
-                                   : "--help lists the flags");
+        return invalidArgument(
+            "unexpected argument '{}'; {}", argument,
+            argument.ends_with(".vmfb") && find("module") ? fmt::format("did you mean '--module={}'?", argument)
+            : find("parameters") && !find("module")       ? fmt::format("did you mean '--parameters={}'?", argument)
+                                                          : "--help lists the flags");
       KILN_RETURN_IF_ERROR(positional->assign(argument));
       continue;
     }

@@ -263,9 +263,11 @@ bool isOfWholeProgram(Location location, const llvm::SourceMgr &sources) {
   return place && place.getLine() == 0 && place.getFilename() == name;
 }
 
-// Whether a file is to be read as an ONNX model, which starts with the number of its format's version: no text does.
-bool isOnnx(StringRef inputType, StringRef file) {
-  return inputType == "onnx" || (inputType == "auto" && file.starts_with("\x08"));
+// Whether a file is to be read as an ONNX model: by its name, or as it starts with the number of its format's version,
+// which no text does.
+bool isOnnx(StringRef inputType, const llvm::MemoryBuffer &file) {
+  return inputType == "onnx" || (inputType == "auto" && (file.getBuffer().starts_with("\x08") ||
+                                                         file.getBufferIdentifier().ends_with(".onnx")));
 }
 
 // Says what is wrong on `errors`.
@@ -300,7 +302,7 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   std::unique_ptr<onnx::Model> model;
   OwningOpRef<ModuleOp> module;
   if (const llvm::MemoryBuffer &file = *sources->getMemoryBuffer(sources->getMainFileID());
-      isOnnx(options.inputType, file.getBuffer())) {
+      isOnnx(options.inputType, file)) {
     Result<std::unique_ptr<onnx::Model>> read = onnx::parseModel(
         std::as_bytes(std::span(file.getBufferStart(), file.getBufferSize())), file.getBufferIdentifier().str());
     if (!read.ok())

@@ -26,6 +26,7 @@ struct Verb {
 
 constexpr Verb kVerbs[] = {
     {"compile", "kiln-compile", "compile a program to a module file"},
+    {"import-onnx", "kiln-import-onnx", "write a model as a program"},
     {"run", "kiln-run-module", "call a function of a module"},
     {"run-mlir", "kiln-run-mlir", "compile and run in one"},
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},

@@ -1,7 +1,9 @@
 #include "kiln/compiler/Interfaces/ArenaPlan.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -16,18 +18,32 @@ static bool meet(const ArenaValue &a, const ArenaValue &b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-ArenaPlan planArena(llvm::ArrayRef<ArenaValue> values) {
+// What is alive at each step at which some value begins: only there can the sum grow.
+static std::map<unsigned, int64_t> aliveAtSteps(llvm::ArrayRef<ArenaValue> values) {
+  std::map<unsigned, int64_t> changes, alive;
+  for (const ArenaValue &value : values) {
+    changes[value.first] += roundUp(value.size);
+    changes[value.last + 1] -= roundUp(value.size);
+    alive[value.first] = 0;
+  }
+  int64_t sum = 0;
+  auto change = changes.begin();
+  for (auto &[step, bytes] : alive) {
+    for (; change != changes.end() && change->first <= step; ++change)
+      sum += change->second;
+    bytes = sum;
+  }
+  return alive;
+}
+
+// Each value at the lowest offset where nothing stands that is alive with it and comes before it in the order.
+static ArenaPlan placeInOrder(llvm::ArrayRef<ArenaValue> values, llvm::ArrayRef<unsigned> order) {
   ArenaPlan plan;
   plan.offsets.assign(values.size(), 0);
-  llvm::SmallVector<unsigned> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order,
-             [&](unsigned a, unsigned b) { return std::pair(-values[a].size, a) < std::pair(-values[b].size, b); });
-  llvm::SmallVector<unsigned> placed;
-  for (unsigned index : order) {
+  for (auto [place, index] : llvm::enumerate(order)) {
     // What is in the way, by offset; the value goes into the first gap that is large enough.
     llvm::SmallVector<unsigned> others;
-    for (unsigned other : placed)
+    for (unsigned other : order.take_front(place))
       if (meet(values[other], values[index]))
         others.push_back(other);
     llvm::sort(others, [&](unsigned a, unsigned b) { return plan.offsets[a] < plan.offsets[b]; });
@@ -39,21 +55,49 @@ ArenaPlan planArena(llvm::ArrayRef<ArenaValue> values) {
     }
     plan.offsets[index] = offset;
     plan.size = std::max(plan.size, offset + size);
-    placed.push_back(index);
   }
   return plan;
 }
 
+ArenaPlan planArena(llvm::ArrayRef<ArenaValue> values) {
+  llvm::SmallVector<unsigned> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order,
+             [&](unsigned a, unsigned b) { return std::pair(-values[a].size, a) < std::pair(-values[b].size, b); });
+  ArenaPlan best = placeInOrder(values, order);
+  const int64_t bound = arenaLowerBound(values);
+  if (best.size <= bound)
+    return best;
+
+  // First those that are alive where most is, as they begin there. What then reaches highest is taken earlier, until
+  // nothing is lost.
+  llvm::SmallVector<int64_t> most(values.size());
+  const std::map<unsigned, int64_t> alive = aliveAtSteps(values);
+  for (auto [index, value] : llvm::enumerate(values))
+    for (auto it = alive.find(value.first); it != alive.end() && it->first <= value.last; ++it)
+      most[index] = std::max(most[index], it->second);
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return std::tuple(-most[a], values[a].first, -values[a].size, a) <
+           std::tuple(-most[b], values[b].first, -values[b].size, b);
+  });
+  constexpr size_t mostTurns = 64, mostSteps = size_t(1) << 26;
+  const size_t turns = std::min(mostTurns, mostSteps / (values.size() * values.size()));
+  for (size_t turn = 0; turn < turns && best.size > bound; ++turn) {
+    ArenaPlan plan = placeInOrder(values, order);
+    auto *highest = llvm::find_if(
+        order, [&](unsigned index) { return plan.offsets[index] + roundUp(values[index].size) == plan.size; });
+    auto *earlier = order.begin() + (highest - order.begin()) / 2;
+    std::rotate(earlier, highest, highest + 1);
+    if (plan.size < best.size)
+      best = std::move(plan);
+  }
+  return best;
+}
+
 int64_t arenaLowerBound(llvm::ArrayRef<ArenaValue> values) {
   int64_t bound = 0;
-  for (const ArenaValue &at : values) {
-    // The sum can only grow at a step where some value begins.
-    int64_t alive = 0;
-    for (const ArenaValue &value : values)
-      if (value.first <= at.first && at.first <= value.last)
-        alive += roundUp(value.size);
-    bound = std::max(bound, alive);
-  }
+  for (auto [step, bytes] : aliveAtSteps(values))
+    bound = std::max(bound, bytes);
   return bound;
 }
 

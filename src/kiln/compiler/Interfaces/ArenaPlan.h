@@ -22,7 +22,8 @@ struct ArenaPlan {
 
 inline constexpr int64_t kArenaAlignment = 64;
 
-// Largest values first, each at the lowest offset where nothing that is alive with it stands.
+// Each value at the lowest offset where nothing stands that is alive with it: largest values first or, where that needs
+// more than the lower bound, the best of some other orders.
 ArenaPlan planArena(llvm::ArrayRef<ArenaValue> values);
 
 // The least that any plan can need: the largest sum of sizes, each rounded up to the alignment, that are alive at a

@@ -5,6 +5,7 @@
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -20,13 +21,15 @@ namespace kiln {
 #define GEN_PASS_DEF_INSERTCHECKSPASS
 #include "kiln/compiler/Transforms/TransformsPasses.h.inc"
 
-// "program.mlir:3:8: ", or nothing.
+// "program.mlir:3:8: ", "model.onnx: node 'add': ", or nothing.
 static std::string placeOf(Location loc) {
-  std::string text;
-  if (auto place = loc->findInstanceOf<FileLineColLoc>())
-    llvm::raw_string_ostream(text) << llvm::sys::path::filename(place.getFilename().getValue()) << ":"
-                                   << place.getLine() << ":" << place.getColumn() << ": ";
-  return text;
+  auto place = loc->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return {};
+  const std::string file = llvm::sys::path::filename(place.getFilename().getValue()).str();
+  if (const StringRef node = Util::nodeOf(loc); !node.empty())
+    return file + ": node '" + node.str() + "': ";
+  return file + ":" + std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn()) + ": ";
 }
 
 namespace {

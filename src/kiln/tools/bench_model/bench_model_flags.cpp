@@ -156,6 +156,9 @@ Status BenchModelFlags::check() {
     return invalidArgument("--rounds={} --seconds={}: three rounds and some time are needed for an interval", rounds,
                            seconds);
   KILN_RETURN_IF_ERROR(parseLengths(lengths).status());
+  for (const std::string &spec : runtime.inputs)
+    if (lengths.empty() && (spec.starts_with("Nx") || spec.substr(0, spec.find('=')).find("xNx") != std::string::npos))
+      return invalidArgument("--input={}: N is a length, and there is none; as in --lengths=64,128", spec);
   return rivalsOf(against).status();
 }
 

@@ -129,6 +129,25 @@ static std::string differenceNote(std::span<const ModelReport> reports, size_t e
                      isWrong ? fmt::format(", and may by {:.2g}: WRONG", measured.tolerance) : "");
 }
 
+// Where several are wrong by as much, the reference may be the one that is.
+static std::string doubtOfReference(const ModelReport &report) {
+  constexpr double kAsMuch = 1.1;
+  std::vector<std::string> names;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const ModelRow &row : report.rows)
+    if (row.isWrong) {
+      if (!std::isfinite(*row.engine->difference))
+        return {};
+      names.push_back(row.engine->engine);
+      least = std::min(least, *row.engine->difference);
+      most = std::max(most, *row.engine->difference);
+    }
+  if (names.size() < 2 || most > kAsMuch * least)
+    return {};
+  return fmt::format("{} differ from {} by as much: it may be the one that is wrong.", fmt::join(names, " and "),
+                     report.measured.reference);
+}
+
 std::vector<std::string> notesOf(std::span<const ModelReport> reports) {
   std::vector<std::string> notes;
   if (reports.empty())
@@ -156,6 +175,8 @@ std::vector<std::string> notesOf(std::span<const ModelReport> reports) {
   for (size_t i = 0; i < first.rows.size(); ++i)
     if (std::string note = differenceNote(reports, i); !note.empty())
       notes.push_back(std::move(note));
+  if (std::string note = doubtOfReference(first); !note.empty())
+    notes.push_back(std::move(note));
   return notes;
 }
 

@@ -86,6 +86,23 @@ TEST(ModelReports, WrongOutputsDisagree) {
   }
 }
 
+TEST(ModelReports, OfTwoThatAreWrongByAsMuchTheReferenceIsInDoubt) {
+  ModelMeasurement some = measured();
+  some.reference = "third";
+  some.tolerance = 0.01;
+  some.engines[0].difference = 0.5;
+  const auto isInDoubt = [&](double other) {
+    some.engines[1].difference = other;
+    return ModelReport(some).table().find("it may be the one that is wrong") != std::string::npos;
+  };
+  EXPECT_TRUE(isInDoubt(0.52));
+  EXPECT_FALSE(isInDoubt(0.7));
+  EXPECT_FALSE(isInDoubt(0.001));
+  EXPECT_FALSE(isInDoubt(std::nan("")));
+  some.engines[0].difference = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(isInDoubt(std::numeric_limits<double>::infinity()));
+}
+
 TEST(ModelReports, FilesHaveEachColumnOnce) {
   std::vector<std::string> csv, json;
   for (const ModelColumn &column : modelColumns()) {

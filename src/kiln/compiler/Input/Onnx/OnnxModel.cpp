@@ -533,16 +533,22 @@ private:
 
 } // namespace
 
+static constexpr std::string_view kLfsPointer = "version https://git-lfs";
+
 Result<std::unique_ptr<Model>> parseModel(std::span<const std::byte> bytes, std::string path) {
   auto model = std::make_unique<Model>();
   model->path = std::move(path);
+  if (std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size()).starts_with(kLfsPointer))
+    return invalidArgument("'{}' is what Git LFS has in place of a model; `git lfs pull` fetches it", model->path);
   try {
     Reader(*model).readModel(Message(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
     // A text that protobuf takes for fields of its own says nothing of a graph.
     if (model->irVersion <= 0 || (model->graph.nodes.empty() && model->graph.outputs.empty()))
       malformed("it has no graph");
+  } catch (const protozero::end_of_buffer_exception &) {
+    return invalidArgument("'{}' is no ONNX model, or is cut off: it ends within a field", model->path);
   } catch (const protozero::exception &error) {
-    return invalidArgument("'{}' is no ONNX model, or is cut off or damaged: {}", model->path, error.what());
+    return invalidArgument("'{}' is no ONNX model, or is damaged: {}", model->path, error.what());
   } catch (const Malformed &error) {
     return invalidArgument("'{}' is no ONNX model that can be read: {}", model->path, error.what);
   }

@@ -127,6 +127,8 @@ static std::optional<int64_t> countUses(linalg::LinalgOp consumer, Value value) 
 static std::string nameOf(Operation *op) {
   std::string name = "'" + op->getName().getStringRef().str() + "'";
   auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (const StringRef node = Util::nodeOf(op->getLoc()); !node.empty())
+    return name + " of node '" + node.str() + "'";
   return place ? name + " of line " + std::to_string(place.getLine()) : name;
 }
 static std::string bytesOf(Type tensor) {

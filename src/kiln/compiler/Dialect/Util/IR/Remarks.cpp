@@ -17,12 +17,20 @@ static FileLineColLoc placeOf(RemarkAttr remark) {
   return Location(remark.getLocation())->findInstanceOf<FileLineColLoc>();
 }
 
+StringRef nodeOf(Location loc) {
+  auto place = loc->findInstanceOf<FileLineColLoc>();
+  auto name = loc->findInstanceOf<NameLoc>();
+  return place && place.getLine() == 0 && name ? name.getName().getValue() : StringRef();
+}
+
 void addRemark(Operation *holder, Cost cost, Location loc, StringRef function, const Twine &text) {
   MLIRContext *context = holder->getContext();
   auto place = loc->findInstanceOf<FileLineColLoc>();
   auto known = holder->getAttrOfType<ArrayAttr>(kRemarks);
   SmallVector<Attribute> all = known ? llvm::to_vector(known) : SmallVector<Attribute>();
-  all.push_back(RemarkAttr::get(context, cost, StringAttr::get(context, function), StringAttr::get(context, text),
+  const StringRef node = nodeOf(loc);
+  auto told = StringAttr::get(context, node.empty() ? text : text + " (node '" + node + "')");
+  all.push_back(RemarkAttr::get(context, cost, StringAttr::get(context, function), told,
                                 place ? LocationAttr(place) : LocationAttr(UnknownLoc::get(context))));
   holder->setAttr(kRemarks, ArrayAttr::get(context, all));
 }

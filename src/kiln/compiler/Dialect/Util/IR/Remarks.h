@@ -7,6 +7,9 @@
 
 namespace kiln::Util {
 
+// The node of a model that a location is of, by its name; empty for a place in a text.
+llvm::StringRef nodeOf(mlir::Location loc);
+
 // Adds one to `holder`: an op that the pass may change. `function` is the function or dispatch that takes longer.
 void addRemark(mlir::Operation *holder, Cost cost, mlir::Location loc, llvm::StringRef function,
                const llvm::Twine &text);
