@@ -33,7 +33,7 @@ class Runtime:
 
 
 class OnnxRuntime(Runtime):
-    def __init__(self, model, inputs, threads, device, setting, otherLengths):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths, function=""):
         import onnxruntime
         self.version = onnxruntime.__version__
         settings = onnxruntime.SessionOptions()
@@ -55,14 +55,21 @@ class OnnxRuntime(Runtime):
         names = [put.name for put in self.session.get_inputs()]
         if len(names) != len(inputs):
             raise ValueError(f"the model takes {len(names)} inputs, and there are {len(inputs)}")
-        self.feeds = dict(zip(names, inputs))
+        self.binding, self.inputs = self.session.io_binding(), inputs
+        for name, value in zip(names, inputs):
+            self.binding.bind_cpu_input(name, value)
+        for put in self.session.get_outputs():
+            self.binding.bind_output(put.name)
 
     def call(self):
-        return self.session.run(None, self.feeds)
+        self.session.run_with_iobinding(self.binding)
+
+    def arrays(self, outputs):
+        return self.binding.copy_outputs_to_cpu()
 
 
 class OpenVino(Runtime):
-    def __init__(self, model, inputs, threads, device, setting, otherLengths):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths, function=""):
         import openvino
         self.version = openvino.__version__.split("-")[0]
         core = openvino.Core()
@@ -93,7 +100,7 @@ class Torch(Runtime):
     devices = ("cpu", "cuda")
     compiles = False
 
-    def __init__(self, model, inputs, threads, device, setting, otherLengths):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths, function=""):
         import torch
         self.torch, self.version, self.device = torch, torch.__version__.split("+")[0], device
         torch.set_num_threads(threads)
@@ -142,7 +149,7 @@ class TorchCompile(Torch):
 
 
 class Iree(Runtime):
-    def __init__(self, model, inputs, threads, device, setting, otherLengths):
+    def __init__(self, model, inputs, threads, device, setting, otherLengths, function=""):
         import iree.compiler
         import iree.runtime
         from importlib.metadata import version
@@ -161,8 +168,10 @@ class Iree(Runtime):
             config = iree.runtime.Config("local-sync" if threads == 1 else "local-task")
             module = iree.runtime.VmModule.copy_buffer(config.vm_instance, open(program, "rb").read())
         functions = [name for name in module.function_names if not name.startswith("__") and not name.endswith("$async")]
+        if len(functions) != 1 and function not in functions:
+            raise ValueError(f"has no function '{function}'; it has {', '.join(functions)}")
         loaded = iree.runtime.load_vm_module(module, config)
-        self.function = getattr(loaded, functions[0])
+        self.function = getattr(loaded, function if function in functions else functions[0])
         self.place = lambda value: iree.runtime.asdevicearray(config.device, value)
         self.bind(inputs)
 
@@ -201,7 +210,7 @@ def serve(name):
                     raise ValueError(f"{name} is compared on {' and '.join(RUNTIMES[name].devices)} only, and this is {device}")
                 began = time.monotonic()
                 runtime = RUNTIMES[name](request["model"], inputs, request["threads"], device, request.get("setting", ""),
-                                         request.get("other_lengths", False))
+                                         request.get("other_lengths", False), request.get("function", ""))
                 spent, compiling = time.monotonic() - began, getattr(runtime, "compile_s", 0.0)
                 answer = {"version": runtime.version, "load_s": spent - compiling, "compile_s": compiling}
             elif request["do"] == "bind":

@@ -258,7 +258,7 @@ bool isBlank(StringRef text) {
 // Whether a place is that of the module that MLIR puts around a program, which is line 0 of it: what is said there is
 // about flags.
 bool isOfWholeProgram(Location location, const llvm::SourceMgr &sources) {
-  auto place = dyn_cast<FileLineColLoc>(location);
+  auto place = location->findInstanceOf<FileLineColLoc>();
   StringRef name = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
   return place && place.getLine() == 0 && place.getFilename() == name;
 }
@@ -286,7 +286,8 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
     saidWhy |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !isOfWholeProgram(diagnostic.getLocation(), *sources))
       return failure(); // and goes on to the one that prints it
-    errors << "kiln-compile: error: " << diagnostic << "\n";
+    const StringRef node = Util::nodeOf(diagnostic.getLocation());
+    errors << "kiln-compile: error: " << (node.empty() ? "" : "node '" + node.str() + "': ") << diagnostic << "\n";
     for (Diagnostic &note : diagnostic.getNotes())
       errors << "kiln-compile: note: " << note << "\n";
     return success();

@@ -31,10 +31,11 @@ void BenchModelFlags::add(FlagParser &parser) {
               "file, but for torch: model.pt2 beside model.onnx, which torch.export.save writes."},
              against);
   addPeersFlag(parser, peersDir);
-  parser.add({"tolerance", "SHARE",
-              "How far outputs may be from the first runtime's, as a share of the largest of them; where they are "
-              "further, the exit code is 1."},
-             tolerance);
+  parser.add(
+      {"tolerance", "SHARE",
+       "How far outputs may be from the first runtime's, as a share of the largest of them, what a mask fills in "
+       "aside; integers are the same. Where they are further, the exit code is 1."},
+      tolerance);
   parser.add({"answer_seconds", "S", "How long another runtime may take to load or to answer."}, answerSeconds);
   parser.add({"contest_seconds", "S",
               "Where threads of a runtime can be bound or spin in several ways, each is tried for so long, and the "

@@ -12,10 +12,9 @@
 #include "kiln/base/clock.h"
 #include "kiln/base/random.h"
 #include "kiln/measure/device/device_calibration.h"
-#include "kiln/runtime/io/element_text.h"
-#include "kiln/runtime/io/input.h"
 #include "kiln/runtime/task/topology.h"
 #include "kiln/targets/drivers.h"
+#include "kiln/tools/bench_model/output_difference.h"
 #include "kiln/tools/calibration_file.h"
 #include "kiln/tools/compile_process.h"
 #include "kiln/tools/declaration.h"
@@ -35,40 +34,6 @@ std::vector<std::string> targetFlags(const std::string &device) {
   if (device.starts_with("cuda"))
     return {"--kiln-hal-target-backends=cuda", "--kiln-cuda-target=native"};
   return {"--kiln-hal-target-backends=llvm-cpu", "--kiln-llvmcpu-target-cpu=host"};
-}
-
-// The largest difference of two outputs, as a share of the largest element of the first. NaN where they cannot be
-// compared.
-Result<double> differenceOf(const std::vector<std::string> &wanted, const std::vector<std::string> &found) {
-  if (wanted.size() != found.size())
-    return std::nan("");
-  double worst = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    io::InputReader reader;
-    std::vector<io::Input> read;
-    KILN_RETURN_IF_ERROR(reader.read("@" + wanted[i], read));
-    KILN_RETURN_IF_ERROR(reader.read("@" + found[i], read));
-    const auto *a = std::get_if<io::HostTensor>(&read[0]), *b = std::get_if<io::HostTensor>(&read[1]);
-    if (!a || !b || !std::ranges::equal(a->shape(), b->shape()) || a->type() != b->type())
-      return std::nan("");
-    double largest = 0, difference = 0; // of finite elements
-    const size_t bytes = hal::elementTypeByteSize(a->type());
-    for (uint64_t element = 0; element < a->elementCount(); ++element) {
-      const double x = io::elementAsDouble(a->type(), a->bytes().data() + element * bytes);
-      const double y = io::elementAsDouble(b->type(), b->bytes().data() + element * bytes);
-      if (std::isnan(x) != std::isnan(y))
-        return std::nan("");
-      if (std::isfinite(x))
-        largest = std::max(largest, std::abs(x));
-      if (std::isnan(x) || x == y)
-        continue;
-      if (!std::isfinite(x) || !std::isfinite(y))
-        return std::numeric_limits<double>::infinity();
-      difference = std::max(difference, std::abs(x - y));
-    }
-    worst = std::max(worst, difference == 0 ? 0 : difference / largest);
-  }
-  return worst;
 }
 
 // One line on a terminal that the next one replaces.
@@ -168,6 +133,7 @@ Status ModelComparison::openRivals(bool otherLengths) {
     options.model = std::filesystem::absolute(model).string();
     options.inputs = inputs;
     options.otherLengths = otherLengths;
+    options.function = flags.runtime.function;
     options.device = device.starts_with("cuda") ? "cuda" : "cpu";
     options.timeoutSeconds = flags.answerSeconds;
     // A number that the user gave is not changed; a GPU's calls come from one thread.
@@ -272,7 +238,7 @@ Status ModelComparison::compareOutputs(ModelMeasurement &measured) {
   }
   for (size_t i = 0; reference && i < entries.size(); ++i)
     if (entries[i].engine && i != *reference) {
-      KILN_ASSIGN_OR_RETURN(measured.engines[i].difference, differenceOf(outputs[*reference], outputs[i]));
+      KILN_ASSIGN_OR_RETURN(measured.engines[i].difference, differenceOfFiles(outputs[*reference], outputs[i]));
     }
   return okStatus();
 }

@@ -145,6 +145,7 @@ Result<std::unique_ptr<RivalEngine>> RivalEngine::create(const Options &options)
                                   {"threads", options.setting.threads},
                                   {"setting", options.setting.name},
                                   {"other_lengths", options.otherLengths},
+                                  {"function", options.function},
                                   {"device", options.device}};
   KILN_ASSIGN_OR_RETURN(nlohmann::json answer, ask(*rival->worker, request, options.timeoutSeconds));
   const nlohmann::json version = answer.value("version", nlohmann::json(""));

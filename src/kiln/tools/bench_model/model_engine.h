@@ -74,7 +74,7 @@ private:
 class RivalEngine final : public ModelEngine {
 public:
   struct Options {
-    std::string name, python, script, model, device = "cpu"; // or "cuda"
+    std::string name, python, script, model, function, device = "cpu"; // or "cuda"
     std::vector<ModelInput> inputs;
     bool otherLengths = false; // it will be bound to inputs of other shapes
     RivalSetting setting;

@@ -166,7 +166,8 @@ std::vector<std::string> notesOf(std::span<const ModelReport> reports) {
   }
   for (const ModelRow &row : first.rows)
     if (reports.size() == 1 && row.isMeasured && row.engine->engine != "kiln")
-      notes.push_back(fmt::format("{}: ratio {:.2f} to {:.2f}", row.engine->engine, row.ratio.low(), row.ratio.high()));
+      notes.push_back(fmt::format("{}: ratio {:.2f} to {:.2f}", row.engine->engine, std::max(0.0, row.ratio.low()),
+                                  row.ratio.high()));
   for (const ModelRow &row : first.rows)
     if (const std::string &setting = row.engine->setting; !setting.empty())
       notes.push_back(fmt::format("{}: {} threads, {}", row.engine->engine, row.engine->threads, setting));

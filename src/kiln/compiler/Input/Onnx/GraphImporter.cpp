@@ -250,6 +250,11 @@ LogicalResult GraphImporter::importCall(const Function &function, NodeLowering &
   constexpr int kMostCalls = 64;
   if (depth >= kMostCalls)
     return e.refuse("calls functions within functions more than " + Twine(kMostCalls) + " deep");
+  // Functions that call one another twice double with each.
+  constexpr size_t kMostInlined = 100'000;
+  inlined += function.nodes.size();
+  if (inlined > kMostInlined)
+    return e.refuse("is a function whose calls make more than " + Twine(kMostInlined) + " nodes of the model");
   Scope scope;
   for (auto [i, name] : llvm::enumerate(function.inputs))
     if (lowering.has(i))

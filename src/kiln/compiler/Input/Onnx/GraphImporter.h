@@ -34,7 +34,8 @@ private:
 
   Emitter &e;
   const Model &model;
-  int depth = 0; // of calls
+  int depth = 0;      // of calls
+  size_t inlined = 0; // nodes of functions, each as often as it is called
 };
 
 // The graph that a node has as an attribute; null where there is none.

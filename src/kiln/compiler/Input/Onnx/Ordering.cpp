@@ -21,6 +21,8 @@ template <bool multiplies> LogicalResult lowerCumulative(NodeLowering &n) {
   if (failed(axis) || axis->size() != 1)
     return failure();
   const int64_t rank = value.rank();
+  if (std::optional<int64_t> known = Emitter::known(axis->front()); known && failed(n.dimension(*known, rank)))
+    return failure();
   Dims flags = e.flags(*axis, rank), window;
   SmallVector<mlir::Value> isAxis;
   MLIRContext *context = e.b.getContext();

@@ -37,9 +37,9 @@ static constexpr int64_t farApart = 256, rowsInCache = 1152, fewestChannels = 32
 static constexpr int64_t rowsOfScores = 64;
 
 // So few rows use a vector that is loaded too seldom to hide how long loading it takes.
-static constexpr int64_t fewRows = 8, fewestColumns = 128;
-// An input of fewer elements stays in a cache that several cores share.
-static constexpr int64_t leastStreamed = int64_t(1) << 20;
+static constexpr int64_t fewRows = 8;
+// An input of fewer elements stays in a cache that several cores share; shorter rows are no long runs.
+static constexpr int64_t leastStreamed = int64_t(1) << 20, fewestStreamed = 512;
 // Rows of no more elements lie in few pages.
 static constexpr int64_t narrowColumns = 64;
 // Sums of so few products are stored nearly as often as they are added to.
@@ -119,7 +119,7 @@ static Problem describe(TilingInterface op) {
       problem.k = multiply(problem.k, extent);
   problem.readsRows = linalgOp && !problem.channels && problem.m == problem.inner && !shape.resultLoops.empty() &&
                       linalgOp.getNumReductionLoops() == 1 && readsColumns(linalgOp, shape.resultLoops[0]);
-  problem.isStreamed = problem.isOfFewRows() && known(problem.n) >= fewestColumns &&
+  problem.isStreamed = problem.isOfFewRows() && known(problem.n) >= fewestStreamed &&
                        known(multiply(problem.n, problem.k)) >= leastStreamed;
   return problem;
 }
@@ -203,25 +203,25 @@ static TileConfig fitStream(TileConfig config, const Problem &problem, int64_t l
 // A smaller input for few rows: it is read in runs as long as registers allow, and at most three times, of few pages
 // at a time.
 static TileConfig fitFewRows(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
-  constexpr int64_t fewest = 96, elements = int64_t(48) << 10, fewestColumns = 512, workgroups = 16;
+  constexpr int64_t fewest = 160, elements = int64_t(48) << 10, fewestShared = 512, workgroups = 16;
   constexpr int64_t leastShared = int64_t(1) << 18; // what is smaller, one core reads as soon as several
-  const int64_t n = problem.n, most = n <= narrowColumns   ? config.rows
-                                      : problem.inner == 3 ? 3
-                                      : problem.inner <= 5 ? 2
-                                                           : rowsOfShortSums;
+  const int64_t n = problem.n;
+  const int64_t most = n <= 2 * lanes                             ? config.rows
+                       : n <= narrowColumns || problem.inner == 3 ? 3
+                       : problem.inner <= 5                       ? 2
+                                                                  : rowsOfShortSums;
   config.m = problem.inner;
   config.rows = rowsEvenly(problem.inner, most);
   config.columns = std::min<int64_t>(std::min(widestVectors(config.rows, registers), registers / 4) * lanes,
                                      llvm::alignTo(n, lanes));
   config.k = shareEvenly(problem.k, std::max(fewest, elements / n), lanes);
-  config.n =
-      known(multiply(n, problem.k)) < leastShared
-          ? n
-          : shareEvenly(n, std::max(n / workgroups, std::min<int64_t>(2 * fewestColumns, llvm::divideCeil(n, 2))),
-                        config.columns);
+  config.n = known(multiply(n, problem.k)) < leastShared
+                 ? n
+                 : shareEvenly(n, std::max(n / workgroups, std::min<int64_t>(2 * fewestShared, llvm::divideCeil(n, 2))),
+                               config.columns);
   config.packB = false;
   for (const Parallelism &wanted : parallelism)
-    cutTile(config, problem, wanted, {config.m, std::max(config.columns, fewestColumns), 1, false});
+    cutTile(config, problem, wanted, {config.m, std::max(config.columns, fewestShared), 1, false});
   return config;
 }
 
@@ -270,8 +270,10 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
   }
   const int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
   config.packB &= !isPanel && hasRowsForPanels(problem, rows);
-  if (isStatic)
-    config.k = std::max(problem.inner <= rowsOfNearest ? fewestNearest : config.k, nearest / problem.n);
+  if (isStatic) {
+    const bool isOnce = registers > 16 && problem.inner <= rowsOfNearest;
+    config.k = std::max(isOnce ? fewestNearest : config.k, (registers > 16 ? nearest : elements) / problem.n);
+  }
   const int64_t side = elements / std::clamp<int64_t>(known(problem.k), 1, std::max<int64_t>(1, config.k));
   config.m = std::max(config.m, known(problem.n) <= columns ? longest : std::min(side, longest));
   config.n = std::max(config.n, isShort ? side : std::min(side, longest));
