@@ -118,6 +118,7 @@ private:
   void store(mlir::OpOperand &init, mlir::AffineMap map, Point point, Value value);
   Value loadVector(Value memory, mlir::ValueRange indices, Value mask);
   void readAhead(mlir::Value panel, llvm::SmallVector<mlir::Value> indices);
+  void askForNextTile(mlir::Value tile, llvm::SmallVector<mlir::Value> indices);
   Value loadStrided(Value memory, mlir::AffineMap map, Point point);
   // Elements that are `stride` apart, from neighbouring vectors of which none reaches beyond the last of them.
   Value loadShuffled(mlir::OpOperand &operand, mlir::AffineMap map, Point point, int64_t stride);

@@ -74,6 +74,16 @@ void KernelBuilder::readAhead(Value panel, SmallVector<Value> indices) {
   memref::PrefetchOp::create(builder, loc, panel, indices, /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
 }
 
+// Tiles follow each other along the first dimension that they have more of than one.
+void KernelBuilder::askForNextTile(Value tile, SmallVector<Value> indices) {
+  ArrayRef<int64_t> shape = cast<MemRefType>(tile.getType()).getShape();
+  const size_t dim = llvm::find_if(shape, [](int64_t extent) { return extent != 1; }) - shape.begin();
+  if (dim + 1 >= shape.size())
+    return;
+  indices[dim] = add(indices[dim], shape[dim]);
+  memref::PrefetchOp::create(builder, loc, tile, indices, /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+}
+
 Value KernelBuilder::loadStrided(Value memory, AffineMap map, Point point) {
   SmallVector<Value> elements;
   for (int64_t lane = 0; lane < lanes; ++lane)
@@ -169,6 +179,8 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
     value = loadVector(memory, indices, maskOf(point.vector));
     if (static_cast<int>(operand.getOperandNumber()) == plan.panelOperand && startsLine(point.vector, value.getType()))
       readAhead(memory, indices);
+    if (llvm::is_contained(plan.lastReads, operand.getOperandNumber()) && startsLine(point.vector, value.getType()))
+      askForNextTile(memory, indices);
   } else if (byStep) {
     loadInterleaved(operand, map, {byRow ? point.row : 0, point.vector});
     return loads[key];

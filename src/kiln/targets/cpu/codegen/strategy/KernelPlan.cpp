@@ -160,7 +160,9 @@ public:
       chooseLanes();
       findFactor();
       chooseRegisterTile();
-      if (!plan.reduceLanes && !reductions.empty())
+      if (reductions.empty())
+        chooseAhead();
+      else if (!plan.reduceLanes)
         chooseBlocks();
     }
     orderLoops();
@@ -587,6 +589,22 @@ private:
         continue;
       plan.widenedOperand = static_cast<int>(input->getOperandNumber());
       plan.widenedRows = rows;
+    }
+  }
+
+  void chooseAhead() {
+    for (OpOperand *input : inputs) {
+      auto view = input->get().getDefiningOp<memref::SubViewOp>();
+      if (!view || !view.getType().hasStaticShape() || view.getType().getRank() < 2 ||
+          strideAlong(op, *input, plan.vectorLoop) != 1)
+        continue;
+      const auto isReadBefore = [&](Operation *user) {
+        Operation *there = op->getBlock()->findAncestorOpInBlock(*user);
+        return isa<vector::LoadOp, vector::MaskedLoadOp, memref::LoadOp>(user) && there && there->isBeforeInBlock(op);
+      };
+      const auto others = llvm::make_filter_range(view->getUsers(), [&](Operation *user) { return user != op; });
+      if (!others.empty() && llvm::all_of(others, isReadBefore))
+        plan.lastReads.push_back(input->getOperandNumber());
     }
   }
 

@@ -57,6 +57,9 @@ struct KernelPlan {
   int packedOperand = -1;
   int64_t packedExtent = 0; // an upper bound of the vector loop's extent
   int panelOperand = -1;    // lies in panels as it is, and is read ahead
+  // Inputs that others have read before and this operation is the last to read. While it computes, those of the next
+  // tile are asked for, for which their first reader would wait.
+  llvm::SmallVector<unsigned> lastReads;
   // The input whose rows are copied in the body's wider type for one block at a time, since each of its elements would
   // be converted for each register tile; -1: none.
   int widenedOperand = -1;

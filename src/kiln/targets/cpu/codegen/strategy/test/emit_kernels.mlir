@@ -18,6 +18,29 @@ hal.executable private @e {
         return
       }
 
+      // Whoever reads a tile last asks for the next one, a line at a time, if others have read it before.
+      // CHECK-LABEL: func.func @ahead(
+      // CHECK-NOT:     memref.prefetch
+      // CHECK:         vector.reduction <maximumf>
+      // CHECK-COUNT-4: memref.prefetch {{.*}} read, locality<2>, data
+      // CHECK-NOT:     memref.prefetch
+      // CHECK:         return
+      func.func @ahead(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %at: index) {
+        %tile = memref.subview %a[%at, 0] [8, 64] [1, 1] : memref<64x64xf32> to memref<8x64xf32, strided<[64, 1], offset: ?>>
+        %to = memref.subview %b[%at, 0] [8, 64] [1, 1] : memref<64x64xf32> to memref<8x64xf32, strided<[64, 1], offset: ?>>
+        %most = memref.alloc() : memref<8xf32>
+        linalg.reduce {arith.maximumf} ins(%tile : memref<8x64xf32, strided<[64, 1], offset: ?>>) outs(%most : memref<8xf32>) dimensions = [1]
+        linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+                        iterator_types = ["parallel", "parallel"]}
+            ins(%tile, %most : memref<8x64xf32, strided<[64, 1], offset: ?>>, memref<8xf32>)
+            outs(%to : memref<8x64xf32, strided<[64, 1], offset: ?>>) {
+        ^bb0(%x: f32, %m: f32, %o: f32):
+          %r = arith.subf %x, %m : f32
+          linalg.yield %r : f32
+        }
+        return
+      }
+
       // Integers may be divided by a lane that is not there, so there are no masks.
       // CHECK-LABEL: func.func @divide(
       // CHECK:         arith.divsi {{.*}} : vector<16xi32>
