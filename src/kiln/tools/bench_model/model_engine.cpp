@@ -201,6 +201,15 @@ Result<std::vector<std::string>> RivalEngine::call(const std::string &folder) {
 }
 
 Result<std::vector<int64_t>> RivalEngine::time(double seconds) {
+  // Between its calls another program may have had the processor once or twice; time that it never tells is a lie.
+  constexpr int kTurns = 3;
+  Result<std::vector<int64_t>> times = timeOnce(seconds);
+  for (int turn = 1; turn < kTurns && !times.ok() && times.status().code() == StatusCode::DataLoss; ++turn)
+    times = timeOnce(seconds);
+  return times;
+}
+
+Result<std::vector<int64_t>> RivalEngine::timeOnce(double seconds) {
   const uint64_t began = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(nlohmann::json answer,
                         ask(*worker, {{"do", "time"}, {"seconds", seconds}}, timeoutSeconds + seconds));

@@ -96,6 +96,8 @@ private:
   RivalEngine(const Options &options, std::unique_ptr<measure::WorkerProcess> worker)
       : timeoutSeconds(options.timeoutSeconds), worker(std::move(worker)) {}
 
+  Result<std::vector<int64_t>> timeOnce(double seconds);
+
   double timeoutSeconds;
   std::unique_ptr<measure::WorkerProcess> worker;
 };
