@@ -262,8 +262,8 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
   const bool isPanel = isStatic && problem.n % lanes == 0 && problem.n <= widest;
   if (isStatic && problem.inner >= 3 * rowsOfShortSums && (isShort || isPanel)) {
     config.columns = std::min<int64_t>(widest, llvm::alignTo(problem.n, lanes));
-    const int64_t most = std::clamp((registers - 1) / (config.columns / lanes) - 1, rowsOfShortSums,
-                                    std::min<int64_t>(config.rows, 2 * rowsOfShortSums));
+    const int64_t room = (registers - 1) / (config.columns / lanes) - 1;
+    const int64_t most = std::max(rowsOfShortSums, std::min<int64_t>({room, config.rows, 2 * rowsOfShortSums}));
     config.rows = rowsEvenly(problem.inner, most);
   } else {
     fitRegisters(config, problem, lanes, registers);
@@ -271,8 +271,8 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
   const int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
   config.packB &= !isPanel && hasRowsForPanels(problem, rows);
   if (isStatic) {
-    const bool isOnce = registers > 16 && problem.inner <= rowsOfNearest;
-    config.k = std::max(isOnce ? fewestNearest : config.k, (registers > 16 ? nearest : elements) / problem.n);
+    const bool staysNearest = registers > 16 && problem.inner <= rowsOfNearest;
+    config.k = std::max(staysNearest ? fewestNearest : config.k, (registers > 16 ? nearest : elements) / problem.n);
   }
   const int64_t side = elements / std::clamp<int64_t>(known(problem.k), 1, std::max<int64_t>(1, config.k));
   config.m = std::max(config.m, known(problem.n) <= columns ? longest : std::min(side, longest));
