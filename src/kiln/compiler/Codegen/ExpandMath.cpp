@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -24,13 +25,24 @@ static void forEach(func::FuncOp func, llvm::function_ref<void(Operation *)> rew
     rewrite(op);
 }
 
+// As in a sigmoid.
+static bool isAddedToOne(Operation *exponential) {
+  return isa<math::ExpOp>(exponential) && !exponential->use_empty() &&
+         llvm::all_of(exponential->getUses(), [](OpOperand &use) {
+           return isa<arith::AddFOp>(use.getOwner()) &&
+                  matchPattern(use.getOwner()->getOperand(1 - use.getOperandNumber()), m_OneFloat());
+         });
+}
+
 static void expandFunction(Operation *op, const FloatSupport &support) {
   const PolynomialFunction *function = findPolynomialFunction(op->getName().getStringRef());
   if (!function || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
     return;
   OpBuilder b(op);
   FloatBuilder f(b, op->getLoc(), op->getResult(0).getType(), support.fma, support.scales);
-  auto build = op->hasAttr(kAtMostZeroAttr) ? buildExpAtMostZero : function->build;
+  auto build = op->hasAttr(kAtMostZeroAttr) ? buildExpAtMostZero
+               : isAddedToOne(op)           ? buildExpAddedToOne
+                                            : function->build;
   op->getResult(0).replaceAllUsesWith(build(f, op->getOperand(0)));
   op->erase();
 }

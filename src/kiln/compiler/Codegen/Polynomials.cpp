@@ -26,8 +26,9 @@ struct Rounded {
 };
 } // namespace
 
-static Rounded roundProduct(FloatBuilder &f, Value x, double factor) {
-  Value magic = f.constant(12582912.0);
+// The bits are those of the integer and `bias`.
+static Rounded roundProduct(FloatBuilder &f, Value x, double factor, int32_t bias = 0) {
+  Value magic = f.constant(12582912.0 + bias);
   Value shifted = f.fma(x, f.constant(factor), magic);
   return {f.sub(shifted, magic), f.bits(shifted)};
 }
@@ -79,33 +80,46 @@ struct Exponential {
 };
 } // namespace
 
-static Exponential exponential(FloatBuilder &f, Value x) {
-  Rounded n = roundProduct(f, x, 1.44269504088896341);
+static Exponential exponential(FloatBuilder &f, Value x, int32_t bias = 0) {
+  Rounded n = roundProduct(f, x, 1.44269504088896341, bias);
   Value r = reduceByLn2(f, x, n.value);
   return {f.polynomial(r, {1.0, 1.0, 0.49999994, 0.166665167, 0.0416681021, 0.00836919341, 0.001383884}), n};
 }
 
 // Beyond these, e^x is infinite or zero.
 static constexpr double largestExponent = 89.0, leastExponent = -104.0;
+static constexpr double leastNormalExponent = -87.33654; // of 2^-126
 
 static Value buildExp(FloatBuilder &f, Value x) {
   Exponential e = exponential(f, clampBelow(f, clampAbove(f, x, largestExponent), leastExponent));
   return scale(f, e.value, e.n);
 }
 
+// Normal numbers or zero: a sum of at least one does not notice what is smaller, and a processor takes a hundred times
+// as long for it.
 Value buildExpAtMostZero(FloatBuilder &f, Value x) {
-  Exponential e = exponential(f, clampBelow(f, x, leastExponent));
-  if (f.scales())
-    return scaleAtOnce(f, e.value, e.n);
-  constexpr int32_t up = 64; // so that the first step is a normal number
-  Value power = f.fromBits(powerOfTwo(f, f.addBits(e.n.bits, f.bitsConstant(up))));
-  return f.mul(f.mul(e.value, power), f.constant(std::ldexp(1.0, -up)));
+  if (f.scales()) {
+    Exponential e = exponential(f, x);
+    Value vanishes = f.less(x, f.constant(leastNormalExponent));
+    return f.select(vanishes, f.constant(0.0), scaleAtOnce(f, e.value, e.n));
+  }
+  // 2^-127 has no bits.
+  Exponential e = exponential(f, clampBelow(f, x, -88.0), 127);
+  return f.mul(e.value, f.fromBits(f.shiftLeft(e.n.bits, 23)));
+}
+
+// With half the power of two, which is finite where the result may be, and twice the polynomial.
+Value buildExpAddedToOne(FloatBuilder &f, Value x) {
+  Rounded n = roundProduct(f, x = clampBelow(f, clampAbove(f, x, largestExponent), -86.0), 1.44269504088896341, 126);
+  Value twice = f.polynomial(reduceByLn2(f, x, n.value),
+                             {2.0, 2.0, 0.99999988, 0.333330334, 0.0833362042, 0.01673838682, 0.002767768});
+  return f.mul(twice, f.fromBits(f.shiftLeft(n.bits, 23)));
 }
 
 // Of what is between -87 and 88.
 static Value buildExpWithin(FloatBuilder &f, Value x) {
-  Exponential e = exponential(f, x);
-  return f.mul(e.value, f.fromBits(powerOfTwo(f, e.n.bits)));
+  Exponential e = exponential(f, x, 127);
+  return f.mul(e.value, f.fromBits(f.shiftLeft(e.n.bits, 23)));
 }
 
 static Value buildExp2(FloatBuilder &f, Value x) {

@@ -19,6 +19,8 @@ struct PolynomialFunction {
 // All of them; what is not here, or not of f32, is the C library's.
 // For math.exp with kAtMostZeroAttr.
 mlir::Value buildExpAtMostZero(FloatBuilder &f, mlir::Value x);
+// For math.exp that is added to one, which does not notice what is smaller than e^-86.
+mlir::Value buildExpAddedToOne(FloatBuilder &f, mlir::Value x);
 
 llvm::ArrayRef<PolynomialFunction> polynomialFunctions();
 const PolynomialFunction *findPolynomialFunction(llvm::StringRef name);

@@ -309,6 +309,15 @@ void KernelBuilder::emitElements(Point point) {
 void KernelBuilder::emitTile() {
   SmallVector<Point> points = tilePoints();
   unsigned inits = op.getNumDpsInits();
+  if (plan.storesLast) {
+    SmallVector<Values> results;
+    for (Point point : points)
+      results.push_back(computeBody(point, {}));
+    for (auto [point, values] : llvm::zip(points, results))
+      for (auto [init, value] : llvm::zip(op.getDpsInitsMutable(), values))
+        store(init, op.getMatchingIndexingMap(&init), point, value);
+    return;
+  }
   if (plan.reductionLoops.empty()) {
     for (Point point : points)
       emitElements(point);

@@ -91,7 +91,8 @@ struct BodyFacts {
   bool hasLoads = false;    // reads memory itself; such lanes must exist
   bool mayTrap = false;     // divides integers or asserts, so that lanes must hold real values
   bool asserts = false;
-  int64_t cost = 0; // multiples of a simple operation
+  bool hasFunctions = false; // that are computed as polynomials
+  int64_t cost = 0;          // multiples of a simple operation
 };
 } // namespace
 
@@ -123,6 +124,7 @@ static BodyFacts inspectBody(Block *body) {
     }
     bool simpleMath =
         isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::CopySignOp>(op);
+    facts.hasFunctions |= findPolynomialFunction(op.getName().getStringRef()) != nullptr;
     facts.cost += isa_and_nonnull<math::MathDialect>(op.getDialect()) && !simpleMath ? 16 : 1;
   }
   return facts;
@@ -461,9 +463,10 @@ private:
       plan.rows = plan.rowLoop >= 0 && !readsBytes ? rowsOf(4) : 1;
       plan.vectors = plan.stepLoop >= 0 && plan.rows > 1 ? 1 : vectorsOf(columns ? columns : plan.rows > 1 ? 2 : 4);
     } else if (reductions.empty()) {
-      plan.vectors = vectorsOf(columns ? columns : body.cost > 8 ? 1 : 4);
+      plan.vectors = vectorsOf(columns ? columns : body.hasFunctions ? 4 : body.cost > 8 ? 1 : 4);
       if (plan.stepLoop < 0)
         chooseTransposedTile();
+      plan.storesLast = body.hasFunctions && plan.stepLoop < 0 && plan.rows == 1;
     } else {
       // Rows that the vector input does not depend on use what is loaded of it again.
       plan.rowLoop = largestLoop([&](unsigned loop) {

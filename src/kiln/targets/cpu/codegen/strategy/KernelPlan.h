@@ -43,6 +43,7 @@ struct KernelPlan {
   // The register tile: `rows` iterations of the row loop by `vectors` vectors. rowLoop -1: one row.
   int rowLoop = -1;
   int64_t rows = 1, vectors = 1;
+  bool storesLast = false; // all of a tile is computed before any of it is stored, so that functions of it take turns
   // A multiplication of the body by an input that is the same for all that the lanes sum up: sums are multiplied by it
   // instead. Null: none.
   mlir::Operation *scaling = nullptr;

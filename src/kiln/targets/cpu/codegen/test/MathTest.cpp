@@ -124,7 +124,7 @@ TEST_P(Math, polynomialsStayWithinTheirBounds) {
   }
 }
 
-// What a softmax computes: nothing above zero, and as good as the other.
+// What a softmax computes: nothing above zero, as good as the other, and zero where that is no normal number.
 TEST_P(Math, exponentialsOfWhatIsAtMostZeroStayWithinTheirBound) {
   KernelSource source;
   source.features = GetParam().features;
@@ -140,7 +140,8 @@ TEST_P(Math, exponentialsOfWhatIsAtMostZeroStayWithinTheirBound) {
     for (uint32_t i = 0; i < blockSize; ++i)
       in[i] =
           -std::bit_cast<float>(static_cast<uint32_t>((block * blockSize + i) * 4095u + block * 977u) & 0x7fffffffu);
-    const float special[] = {0.0f, -0.0f, -INFINITY, NAN, -1.0f, -87.4f, -103.97f, -104.5f, -3.4e38f, -88.0f};
+    const float special[] = {0.0f,   -0.0f,    -INFINITY, NAN,      -1.0f,  -87.33f, -87.34f,
+                             -87.5f, -103.97f, -104.5f,   -3.4e38f, -88.0f, -87.7f};
     std::copy(std::begin(special), std::end(special), in.begin());
     kernel.run(0, {{in.bytes(), out.bytes()}});
     for (uint32_t i = 0; i < blockSize; ++i) {
@@ -149,9 +150,55 @@ TEST_P(Math, exponentialsOfWhatIsAtMostZeroStayWithinTheirBound) {
         ASSERT_TRUE(std::isnan(out[i]));
         continue;
       }
+      constexpr double least = std::numeric_limits<float>::min();
+      if (expected < least) {
+        ASSERT_GE(out[i], 0.0f);
+        ASSERT_LE(out[i], least) << "exp(" << in[i] << ") = " << out[i];
+        ASSERT_TRUE(out[i] == 0.0f || in[i] > -87.7f) << "exp(" << in[i] << ") = " << out[i];
+        continue;
+      }
       double error = std::fabs(out[i] - expected) / spacing(expected);
       ASSERT_LE(error, 2.0) << "exp(" << in[i] << ") = " << out[i];
       worst = std::max(worst, error);
+    }
+  }
+  EXPECT_GT(worst, 0.3) << "nothing was measured";
+}
+
+// What a sigmoid computes, of which the least does not count.
+TEST_P(Math, exponentialsThatAreAddedToOneStayWithinTheirBound) {
+  KernelSource source;
+  source.features = GetParam().features;
+  source.exports.push_back({"exp", 0, 2});
+  source.functions = mapFunction("exp", "math.exp", "f32", "f32", 1,
+                                 " : vector<32xf32>\n      %one = arith.constant dense<1.0> : vector<32xf32>\n"
+                                 "      %sum = arith.addf %y, %one");
+  const std::string stored = "vector.store %y";
+  source.functions.replace(source.functions.find(stored), stored.size(), "vector.store %sum");
+  Compilation compilation = compileKernel(source);
+  ASSERT_EQ(compilation.errors, "");
+  LoadedKernel kernel(compilation.bytes);
+
+  Binding<float> in(blockSize), out(blockSize);
+  double worst = 0;
+  for (uint32_t block = 0; block < 8; ++block) {
+    for (uint32_t i = 0; i < blockSize; ++i)
+      in[i] = std::bit_cast<float>(static_cast<uint32_t>((block * blockSize + i) * 8191u + block * 977u));
+    const float special[] = {0.0f, -0.0f, -INFINITY, INFINITY, NAN, 88.0f, 88.37f, 88.5f, 88.7f, 88.73f, -86.1f, 3e38f};
+    std::copy(std::begin(special), std::end(special), in.begin());
+    kernel.run(0, {{in.bytes(), out.bytes()}});
+    for (uint32_t i = 0; i < blockSize; ++i) {
+      double expected = 1 + std::exp(static_cast<double>(in[i]));
+      float rounded = static_cast<float>(expected);
+      if (std::isnan(in[i])) {
+        ASSERT_TRUE(std::isnan(out[i]));
+      } else if (std::isinf(rounded)) {
+        ASSERT_EQ(out[i], rounded) << "1 + exp(" << in[i] << ")";
+      } else {
+        double error = std::fabs(out[i] - expected) / spacing(expected);
+        ASSERT_LE(error, 2.5) << "1 + exp(" << in[i] << ") = " << out[i];
+        worst = std::max(worst, error);
+      }
     }
   }
   EXPECT_GT(worst, 0.3) << "nothing was measured";
