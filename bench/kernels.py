@@ -69,7 +69,7 @@ def fastest(rows, is_kiln):
 
 
 def is_default(row):
-    return row["Tile config"] == "tile_config_default"
+    return row["configuration"] == "tile_config_default"
 
 
 def beside_libraries(context, problems):
@@ -92,11 +92,15 @@ def beside_libraries(context, problems):
 
 def untuned(context, count):
     """How many percent of so many products, drawn by seed, run at 0.9 or more of the speed of the fastest configuration with
-    the one that is chosen without tuning."""
+    the one that is chosen without tuning. The fastest three are measured again beside it, as who is the fastest of many is
+    faster than he will be the next time."""
     dice, good = random.Random(11), 0
     for _ in range(count):
         m, n, k = (round(math.exp(dice.uniform(math.log(least), math.log(1500)))) for least in (1, 8, 8))
-        rows = sweep(context, f"matmul_{m}x{n}x{k}_f32t_f32t_f32t", "--providers=kiln")
+        problem = f"matmul_{m}x{n}x{k}_f32t_f32t_f32t"
+        rows = [row for row in sweep(context, problem, "--providers=kiln") if not is_default(row)]
+        best = sorted(rows, key=lambda row: float(row["call_median_ns"]))[:3]
+        rows = sweep(context, ",".join(f"^{problem}_{row['configuration']}$" for row in best), "--providers=kiln")
         default = fastest([row for row in rows if is_default(row)], True)
         good += default <= fastest(rows, True) / 0.9
     return 100 * good / count

@@ -44,6 +44,8 @@ static constexpr int64_t leastStreamed = int64_t(1) << 20, fewestStreamed = 512;
 static constexpr int64_t narrowColumns = 64;
 // Sums of so few products are stored nearly as often as they are added to.
 static constexpr int64_t shortSums = 128, rowsOfShortSums = 4;
+// Of so few products, rows of results are stored while little else is done: as long as registers allow.
+static constexpr int64_t shortestSums = 33, rowsOfShortestSums = 2;
 
 namespace {
 // The loops of a root by their part in a configuration.
@@ -203,10 +205,11 @@ static TileConfig fitStream(TileConfig config, const Problem &problem, int64_t l
 // A smaller input for few rows: it is read in runs as long as registers allow, and at most three times, of few pages
 // at a time.
 static TileConfig fitFewRows(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
-  constexpr int64_t fewest = 160, elements = int64_t(48) << 10, fewestShared = 512, workgroups = 16;
+  constexpr int64_t fewest = 160, fewestOfPages = 64, elements = int64_t(48) << 10, fewestShared = 512, workgroups = 16;
   constexpr int64_t leastShared = int64_t(1) << 18; // what is smaller, one core reads as soon as several
   const int64_t n = problem.n;
   const int64_t most = n <= 2 * lanes                             ? config.rows
+                       : known(problem.k) <= fewest / 10          ? 1
                        : n <= narrowColumns || problem.inner == 3 ? 3
                        : problem.inner <= 5                       ? 2
                                                                   : rowsOfShortSums;
@@ -214,7 +217,9 @@ static TileConfig fitFewRows(TileConfig config, const Problem &problem, int64_t 
   config.rows = rowsEvenly(problem.inner, most);
   config.columns = std::min<int64_t>(std::min(widestVectors(config.rows, registers), registers / 4) * lanes,
                                      llvm::alignTo(n, lanes));
-  config.k = shareEvenly(problem.k, std::max(fewest, elements / n), lanes);
+  // Each vector of columns reads all of these rows again, of which long ones lie in a page each.
+  const bool isLong = registers <= 16 && n >= fewestShared;
+  config.k = shareEvenly(problem.k, isLong ? fewestOfPages : std::max(fewest, elements / n), lanes);
   config.n = known(multiply(n, problem.k)) < leastShared
                  ? n
                  : shareEvenly(n, std::max(n / workgroups, std::min<int64_t>(2 * fewestShared, llvm::divideCeil(n, 2))),
@@ -235,8 +240,15 @@ static void fitRegisters(TileConfig &config, const Problem &problem, int64_t lan
                   more = rowsEvenly(problem.inner, std::max(config.rows, (registers - 1) / vectors - 1));
     config.rows = computed(more) <= computed(fewer) ? more : fewer;
   }
-  if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0)
-    config.columns = std::min<int64_t>(config.columns, llvm::alignTo(problem.n, lanes));
+  if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0) {
+    // Columns that fill one more vector would take as many as are in all of the tile.
+    const int64_t all = llvm::alignTo(problem.n, lanes);
+    if (config.rows && all == config.columns + lanes) {
+      config.columns = all;
+      config.rows = rowsEvenly(known(problem.inner), (registers - 1) / (all / lanes) - 1);
+    }
+    config.columns = std::min<int64_t>(config.columns, all);
+  }
   // Of wider elements a register holds fewer.
   if (config.rows)
     config.columns = std::min(config.columns, widestVectors(config.rows, registers) * lanes);
@@ -261,9 +273,12 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
   const int64_t widest = widestVectors(rowsOfShortSums, registers) * lanes;
   const bool isPanel = isStatic && problem.n % lanes == 0 && problem.n <= widest;
   if (isStatic && problem.inner >= 3 * rowsOfShortSums && (isShort || isPanel)) {
-    config.columns = std::min<int64_t>(widest, llvm::alignTo(problem.n, lanes));
+    const bool isShortest = registers > 16 && known(problem.k) <= shortestSums && problem.n > 2 * narrowColumns;
+    const int64_t atOnce = isShortest ? rowsOfShortestSums : rowsOfShortSums;
+    config.columns = std::min<int64_t>(std::min(widestVectors(atOnce, registers), registers / 4) * lanes,
+                                       llvm::alignTo(problem.n, lanes));
     const int64_t room = (registers - 1) / (config.columns / lanes) - 1;
-    const int64_t most = std::max(rowsOfShortSums, std::min<int64_t>({room, config.rows, 2 * rowsOfShortSums}));
+    const int64_t most = std::max(atOnce, std::min<int64_t>({room, config.rows, 2 * atOnce}));
     config.rows = rowsEvenly(problem.inner, most);
   } else {
     fitRegisters(config, problem, lanes, registers);

@@ -62,7 +62,7 @@ hal.executable private @on_avx512 {
       }
       // Short sums are stored in long rows, which stay together.
       // CHECK-LABEL: func.func @short_sums(
-      // CHECK-SAME:    "tile_config_184x675_8x1_fma_4x96_packb">
+      // CHECK-SAME:    "tile_config_184x675_8x1_fma_2x128_packb">
       func.func @short_sums(%a: tensor<1104x8xf32>, %b: tensor<8x675xf32>, %c: tensor<1104x675xf32>) -> tensor<1104x675xf32> {
         %r = linalg.matmul ins(%a, %b : tensor<1104x8xf32>, tensor<8x675xf32>) outs(%c : tensor<1104x675xf32>) -> tensor<1104x675xf32>
         return %r : tensor<1104x675xf32>
@@ -76,7 +76,7 @@ hal.executable private @on_avx512 {
       }
       // What copies columns into panels does it for many rows.
       // CHECK-LABEL: func.func @copied(
-      // CHECK-SAME:    "tile_config_96x39_288x1_fma_12x32_packb">
+      // CHECK-SAME:    "tile_config_90x39_288x1_fma_9x48_packb">
       func.func @copied(%a: tensor<356x821xf32>, %b: tensor<821x39xf32>, %c: tensor<356x39xf32>) -> tensor<356x39xf32> {
         %r = linalg.matmul ins(%a, %b : tensor<356x821xf32>, tensor<821x39xf32>) outs(%c : tensor<356x39xf32>) -> tensor<356x39xf32>
         return %r : tensor<356x39xf32>
