@@ -22,6 +22,11 @@ import time
 MIN_CALLS = 3
 
 
+def signedAs(value, kind):
+    """Kiln's files know no signs of integers: the same bytes as the model calls them, such as tensor(uint8)."""
+    return value.view("u" + value.dtype.name) if "uint" in kind and value.dtype.kind == "i" else value
+
+
 class Runtime:
     devices = ("cpu",)
 
@@ -52,12 +57,12 @@ class OnnxRuntime(Runtime):
         self.bind(inputs)
 
     def bind(self, inputs):
-        names = [put.name for put in self.session.get_inputs()]
-        if len(names) != len(inputs):
-            raise ValueError(f"the model takes {len(names)} inputs, and there are {len(inputs)}")
-        self.binding, self.inputs = self.session.io_binding(), inputs
-        for name, value in zip(names, inputs):
-            self.binding.bind_cpu_input(name, value)
+        puts = self.session.get_inputs()
+        if len(puts) != len(inputs):
+            raise ValueError(f"the model takes {len(puts)} inputs, and there are {len(inputs)}")
+        self.binding, self.inputs = self.session.io_binding(), [signedAs(value, put.type) for put, value in zip(puts, inputs)]
+        for put, value in zip(puts, self.inputs):
+            self.binding.bind_cpu_input(put.name, value)
         for put in self.session.get_outputs():
             self.binding.bind_output(put.name)
 
@@ -84,8 +89,9 @@ class OpenVino(Runtime):
         self.bind(inputs)
 
     def bind(self, inputs):
-        self.inputs = inputs
-        for place, value in enumerate(inputs):
+        kinds = ["uint" if put.get_element_type().to_string().startswith("u") else "" for put in self.network.inputs]
+        self.inputs = [signedAs(value, kind) for kind, value in zip(kinds, inputs)]
+        for place, value in enumerate(self.inputs):
             self.request.set_input_tensor(place, self.openvino.Tensor(value, shared_memory=True))
         self.count = len(self.network.outputs)
 

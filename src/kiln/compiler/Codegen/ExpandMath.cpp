@@ -40,9 +40,10 @@ static void expandFunction(Operation *op, const FloatSupport &support) {
     return;
   OpBuilder b(op);
   FloatBuilder f(b, op->getLoc(), op->getResult(0).getType(), support.fma, support.scales);
-  auto build = op->hasAttr(kAtMostZeroAttr) ? buildExpAtMostZero
-               : isAddedToOne(op)           ? buildExpAddedToOne
-                                            : function->build;
+  auto build = op->hasAttr(kVanishesAttr)     ? buildExpThatVanishes
+               : op->hasAttr(kAtMostZeroAttr) ? buildExpAtMostZero
+               : isAddedToOne(op)             ? buildExpAddedToOne
+                                              : function->build;
   op->getResult(0).replaceAllUsesWith(build(f, op->getOperand(0)));
   op->erase();
 }

@@ -95,9 +95,17 @@ static Value buildExp(FloatBuilder &f, Value x) {
   return scale(f, e.value, e.n);
 }
 
-// Normal numbers or zero: a sum of at least one does not notice what is smaller, and a processor takes a hundred times
-// as long for it.
 Value buildExpAtMostZero(FloatBuilder &f, Value x) {
+  constexpr int32_t up = 64; // so that the first step is a normal number
+  Exponential e = exponential(f, clampBelow(f, x, leastExponent), f.scales() ? 0 : 127 + up);
+  if (f.scales())
+    return scaleAtOnce(f, e.value, e.n);
+  Value power = f.fromBits(f.shiftLeft(e.n.bits, 23));
+  return f.mul(f.mul(e.value, power), f.constant(std::ldexp(1.0, -up)));
+}
+
+// A sum of at least one does not notice what is smaller, and a processor takes a hundred times as long for it.
+Value buildExpThatVanishes(FloatBuilder &f, Value x) {
   if (f.scales()) {
     Exponential e = exponential(f, x);
     Value vanishes = f.less(x, f.constant(leastNormalExponent));

@@ -16,12 +16,13 @@ struct PolynomialFunction {
   mlir::Value (*build)(FloatBuilder &f, mlir::Value x);
 };
 
-// All of them; what is not here, or not of f32, is the C library's.
-// For math.exp with kAtMostZeroAttr.
+// For math.exp with kAtMostZeroAttr, and with kVanishesAttr.
 mlir::Value buildExpAtMostZero(FloatBuilder &f, mlir::Value x);
+mlir::Value buildExpThatVanishes(FloatBuilder &f, mlir::Value x);
 // For math.exp that is added to one, which does not notice what is smaller than e^-86.
 mlir::Value buildExpAddedToOne(FloatBuilder &f, mlir::Value x);
 
+// All of them; what is not here, or not of f32, is the C library's.
 llvm::ArrayRef<PolynomialFunction> polynomialFunctions();
 const PolynomialFunction *findPolynomialFunction(llvm::StringRef name);
 

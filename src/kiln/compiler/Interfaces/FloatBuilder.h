@@ -8,8 +8,9 @@
 
 namespace kiln {
 
-// On a math.exp whose argument is known to be at most zero, or NaN.
-inline constexpr llvm::StringLiteral kAtMostZeroAttr = "kiln.at_most_zero";
+// On a math.exp whose argument is known to be at most zero, or NaN; and on one whose result may be zero where it would
+// be no normal number, as it is only summed up, and divided by such a sum.
+inline constexpr llvm::StringLiteral kAtMostZeroAttr = "kiln.at_most_zero", kVanishesAttr = "kiln.vanishes";
 
 // Values are all of the type of `like`: f32, or a vector of it; bits are i32 in the same shape, conditions i1.
 class FloatBuilder {

@@ -10,15 +10,25 @@ namespace kiln {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-static bool isExact(hal::ElementType type) {
-  return type == hal::ElementType::I16 || type == hal::ElementType::I32 || type == hal::ElementType::I64;
+// The name without its sign, which Kiln's tensors of integers do not have.
+static std::string_view signlessName(hal::ElementType type) {
+  std::string_view name = hal::elementTypeName(type);
+  if (name.starts_with("ui") || name.starts_with("si"))
+    name.remove_prefix(1);
+  return name;
 }
 
-static std::vector<double> elementsOf(const io::HostTensor &tensor) {
+static bool isExact(hal::ElementType type) {
+  const std::string_view name = signlessName(type);
+  return name == "i16" || name == "i32" || name == "i64";
+}
+
+// As numbers of that type, which has as many bits.
+static std::vector<double> elementsOf(const io::HostTensor &tensor, hal::ElementType type) {
   std::vector<double> elements(tensor.elementCount());
-  const size_t bytes = hal::elementTypeByteSize(tensor.type());
+  const size_t bytes = hal::elementTypeByteSize(type);
   for (size_t i = 0; i < elements.size(); ++i)
-    elements[i] = io::elementAsDouble(tensor.type(), tensor.bytes().data() + i * bytes);
+    elements[i] = io::elementAsDouble(type, tensor.bytes().data() + i * bytes);
   return elements;
 }
 
@@ -47,9 +57,11 @@ double differenceOf(std::span<const io::HostTensor> wanted, std::span<const io::
   double worst = 0;
   bool hasElements = false, hasFinite = false;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!std::ranges::equal(wanted[i].shape(), found[i].shape()) || wanted[i].type() != found[i].type())
+    const hal::ElementType theirs = wanted[i].type(), ours = found[i].type();
+    if (!std::ranges::equal(wanted[i].shape(), found[i].shape()) || signlessName(theirs) != signlessName(ours))
       return std::nan("");
-    const std::vector<double> xs = elementsOf(wanted[i]), ys = elementsOf(found[i]);
+    const hal::ElementType type = hal::elementTypeName(ours).starts_with("ui") ? ours : theirs;
+    const std::vector<double> xs = elementsOf(wanted[i], type), ys = elementsOf(found[i], type);
     const double scale = scaleOf(xs);
     for (size_t element = 0; element < xs.size(); ++element) {
       const double x = xs[element], y = ys[element];

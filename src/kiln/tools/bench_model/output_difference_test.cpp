@@ -37,6 +37,14 @@ TEST(OutputDifference, IntegersAreTheSameOrNot) {
   EXPECT_DOUBLE_EQ(differ("2xi8=100 3", "2xi8=101 3"), 0.01); // of quantized numbers one may be rounded otherwise
 }
 
+TEST(OutputDifference, IntegersWithoutASignAreTakenAsTheOtherSideSays) {
+  EXPECT_EQ(differ("3xui8=200 3 255", "3xi8=-56 3 -1"), 0);
+  EXPECT_EQ(differ("3xi8=-56 3 -1", "3xui8=200 3 255"), 0);
+  EXPECT_DOUBLE_EQ(differ("2xui8=200 3", "2xi8=-57 3"), 0.005);
+  EXPECT_TRUE(std::isinf(differ("2xui32=7 3", "2xi32=8 3")));
+  EXPECT_TRUE(std::isnan(differ("2xui8=7 3", "2xi16=7 3")));
+}
+
 TEST(OutputDifference, WhatIsNoNumberIsNotEqual) {
   EXPECT_TRUE(std::isnan(differ("2xf32=nan 1", "2xf32=1 1")));
   EXPECT_EQ(differ("2xf32=nan 1", "2xf32=nan 1"), 0);

@@ -1,9 +1,11 @@
 // Operators of the domain com.microsoft, which exports of transformers use.
 #include "kiln/compiler/Input/Onnx/Attention.h"
+#include "kiln/compiler/Input/Onnx/Loops.h"
 #include "kiln/compiler/Input/Onnx/Normalization.h"
 #include "kiln/compiler/Input/Onnx/Products.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 
@@ -84,6 +86,60 @@ template <bool centers> LogicalResult lowerSkipNorm(NodeLowering &n) {
   return success();
 }
 
+// Whether rows whose number the program decides may be a single one.
+bool mayBeOneRow(const Value &value) {
+  bool isOpen = false;
+  for (OpFoldResult extent : ArrayRef(value.dims).drop_back())
+    if (std::optional<int64_t> known = Emitter::known(extent); !known)
+      isOpen = true;
+    else if (*known != 1)
+      return false;
+  return isOpen;
+}
+
+// A model that writes one word after the other has rows of any number in its first call, and one in each call after it:
+// that is another product, of which the weights are taken out where they are multiplied.
+FailureOr<Value> multiplyOneRowApart(NodeLowering &n, const Value &rows,
+                                     llvm::function_ref<FailureOr<Value>(const Value &)> multiply) {
+  Emitter &e = n.e;
+  mlir::Value isOne;
+  Value row = rows;
+  for (OpFoldResult &extent : MutableArrayRef(row.dims).drop_back()) {
+    if (Emitter::known(extent))
+      continue;
+    mlir::Value is = arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::eq, e.indexOf(extent),
+                                           arith::ConstantIndexOp::create(e.b, e.loc, 1));
+    isOne = isOne ? arith::AndIOp::create(e.b, e.loc, isOne, is).getResult() : is;
+    extent = e.number(1);
+  }
+  Region regions[2];
+  FailureOr<Value> results[2] = {failure(), failure()};
+  for (int i = 0; i < 2; ++i) {
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.createBlock(&regions[i]);
+    if (i == 0)
+      row.tensor = castTo(e, e.tensorType(row.type, row.dims), e.tensorOf(rows));
+    results[i] = multiply(i == 0 ? row : rows);
+    if (failed(results[i]))
+      return failure();
+    results[i]->tensor = e.tensorOf(*results[i]);
+  }
+  const auto type = cast<RankedTensorType>(results[1]->tensor.getType());
+  for (int i = 0; i < 2; ++i) {
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.setInsertionPointToEnd(&regions[i].front());
+    scf::YieldOp::create(e.b, e.loc, castTo(e, type, results[i]->tensor));
+  }
+  auto branch = scf::IfOp::create(e.b, e.loc, TypeRange(type), isOne, /*addThenBlock=*/false, /*addElseBlock=*/false);
+  branch.getThenRegion().takeBody(regions[0]);
+  branch.getElseRegion().takeBody(regions[1]);
+  Value product = rows; // whose extents are known outside of the branches
+  product.type = results[1]->type;
+  product.dims.back() = results[0]->dims.back();
+  product.tensor = branch.getResult(0);
+  return product;
+}
+
 // Weights of few bits, in blocks along k with a scale and a zero point each: [n, blocks, bytes of a block].
 LogicalResult lowerMatMulNBits(NodeLowering &n) {
   Emitter &e = n.e;
@@ -122,20 +178,23 @@ LogicalResult lowerMatMulNBits(NodeLowering &n) {
       return failure();
     others.push_back(*zeros);
   }
-  FailureOr<Value> weights = e.unpack(*packed, bits, type, others, [&](Scalars &s, ValueRange args) {
-    mlir::Value number = args[0], factor = args[1];
-    if (args.size() == 3 && isa<FloatType>(args[2].getType()))
-      return s.mul(s.sub(s.toFloat(number, factor.getType()), args[2]), factor);
-    mlir::Value zero =
-        args.size() == 3 ? s.make<arith::ExtUIOp>(number.getType(), args[2]) : s.like(1 << (bits - 1), number);
-    return s.mul(s.toFloat(s.sub(number, zero), factor.getType()), factor);
-  });
-  weights = e.reshape(*weights, {e.number(columns), e.number(blocks * block)});
-  if (succeeded(weights) && blocks * block != k)
-    weights = e.slice(*weights, {none, none}, {e.number(columns), e.number(k)}, {one, one});
-  if (failed(weights))
-    return failure();
-  FailureOr<Value> product = matmul(n, n.in(0), e.transpose(*weights, {1, 0}), type);
+  const auto multiply = [&](const Value &rows) -> FailureOr<Value> {
+    FailureOr<Value> weights = e.unpack(*packed, bits, type, others, [&](Scalars &s, ValueRange args) {
+      mlir::Value number = args[0], factor = args[1];
+      if (args.size() == 3 && isa<FloatType>(args[2].getType()))
+        return s.mul(s.sub(s.toFloat(number, factor.getType()), args[2]), factor);
+      mlir::Value zero =
+          args.size() == 3 ? s.make<arith::ExtUIOp>(number.getType(), args[2]) : s.like(1 << (bits - 1), number);
+      return s.mul(s.toFloat(s.sub(number, zero), factor.getType()), factor);
+    });
+    weights = e.reshape(*weights, {e.number(columns), e.number(blocks * block)});
+    if (succeeded(weights) && blocks * block != k)
+      weights = e.slice(*weights, {none, none}, {e.number(columns), e.number(k)}, {one, one});
+    if (failed(weights))
+      return failure();
+    return matmul(n, rows, e.transpose(*weights, {1, 0}), type);
+  };
+  FailureOr<Value> product = mayBeOneRow(n.in(0)) ? multiplyOneRowApart(n, n.in(0), multiply) : multiply(n.in(0));
   if (failed(product))
     return failure();
   return n.give(withAdded(n, *product, 5));

@@ -51,7 +51,7 @@ def ExpandMath : Pass<"kiln-llvmcpu-expand-math", "mlir::func::FuncOp"> {
     Option<"features", "features", "std::string", "", "CPU features, +f16c,...; empty takes them from the variant's target">,
   ];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::math::MathDialect",
-                           "mlir::vector::VectorDialect"];
+                           "mlir::LLVM::LLVMDialect", "mlir::vector::VectorDialect"];
 }
 
 def LowerAsserts : Pass<"kiln-llvmcpu-lower-asserts", "mlir::func::FuncOp"> {

@@ -5,7 +5,9 @@
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -45,8 +47,10 @@ static void interleave(Block &block) {
     depths.clear();
   };
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    // Intrinsics are functions of numbers here.
     const bool mayMove = op.getNumRegions() == 0 && !op.hasTrait<OpTrait::IsTerminator>() &&
-                         (isMemoryEffectFree(&op) || hasSingleEffect<MemoryEffects::Read>(&op));
+                         (isMemoryEffectFree(&op) || hasSingleEffect<MemoryEffects::Read>(&op) ||
+                          isa<LLVM::CallIntrinsicOp, memref::PrefetchOp>(op));
     if (!mayMove) {
       flush(&op);
       continue;

@@ -81,9 +81,11 @@ def MarkSoftmaxPass : Pass<"kiln-flow-mark-softmax", "mlir::ModuleOp"> {
   let summary = "Marks exponentials of what is at most zero, as those of a softmax are";
   let description = [{
     Of x minus the largest x of its row, the exponential can neither overflow nor be larger than one, which takes fewer
-    instructions to compute, and is zero where it would be no normal number (kiln.at_most_zero); and where nothing else is
-    computed of the maximum, it does not matter which zero is larger. The sum of such exponentials is at least one: a row of
-    f32 that is divided by its own is multiplied by the reciprocal, which is computed once and rounds the result once more.
+    instructions to compute (kiln.at_most_zero). Where all that is done with it is to sum it up and to divide it by such a
+    sum, it is zero where it would be no normal number (kiln.vanishes): weights of a softmax below 2^-126 are zero. Where
+    nothing else is computed of the maximum, it does not matter which zero is larger. The sum of such exponentials is at
+    least one: a row of f32 that is divided by its own is multiplied by the reciprocal, which is computed once and rounds
+    the result once more.
   }];
 }
 

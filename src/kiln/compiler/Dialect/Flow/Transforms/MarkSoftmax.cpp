@@ -74,6 +74,9 @@ public:
     // The exponential of x - 0.0 is that of x + 0.0.
     if (onlyInExponentials)
       setFlag(maxima.combiner, arith::FastMathFlags::nsz);
+    if (onlySummed && llvm::all_of(elements, isOnlyDivided))
+      for (Operation *exponential : exponentials)
+        exponential->setAttr(kVanishesAttr, UnitAttr::get(exponential->getContext()));
   }
 
 private:
@@ -160,10 +163,14 @@ private:
   // Differences, which are at most zero, or exponentials of them: a tensor, whose dimensions are `along`, or a value of
   // a body with these loops around.
   void followElements(Value value, bool areExponentials, ArrayRef<int64_t> along, const Loops &loops) {
+    const bool isElement = areExponentials && !isa<TensorType>(value.getType());
+    if (isElement)
+      elements.push_back(value);
     for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
       Operation *user = use.getOwner();
       if (isa<math::ExpOp>(user) && !areExponentials) {
         user->setAttr(kAtMostZeroAttr, UnitAttr::get(user->getContext()));
+        exponentials.push_back(user);
         followElements(user->getResult(0), /*areExponentials=*/true, {}, loops);
       } else if (isa<linalg::YieldOp>(user)) {
         auto op = cast<linalg::LinalgOp>(user->getParentOp());
@@ -182,8 +189,21 @@ private:
           followSums(op->getResult(0));
       } else {
         onlyInExponentials &= areExponentials;
+        onlySummed &= !areExponentials || isElement;
       }
     }
+  }
+
+  // Of an exponential in a body: whether it goes on as it is, or is divided by a sum of at least one, which followSums
+  // has made a multiplication by then.
+  static bool isOnlyDivided(Value element) {
+    return llvm::all_of(element.getUses(), [](OpOperand &use) {
+      Operation *user = use.getOwner();
+      auto reciprocal = isa<arith::MulFOp>(user)
+                            ? user->getOperand(1 - use.getOperandNumber()).getDefiningOp<arith::DivFOp>()
+                            : arith::DivFOp();
+      return isa<linalg::YieldOp>(user) || (reciprocal && matchPattern(reciprocal.getLhs(), m_OneFloat()));
+    });
   }
 
   template <typename Op> static Along reshaped(Op op, ArrayRef<int64_t> along, ShapedType wide, bool expands) {
@@ -243,6 +263,9 @@ private:
 
   Maxima maxima;
   bool onlyInExponentials = true;
+  SmallVector<Operation *> exponentials;
+  SmallVector<Value> elements; // exponentials in bodies
+  bool onlySummed = true;      // tensors of them
 };
 
 class MarkSoftmaxPass : public impl::MarkSoftmaxPassBase<MarkSoftmaxPass> {

@@ -126,7 +126,7 @@ util.func @others(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %least: tensor<8xf32
 // Exponentials whose sum holds that of the maximum are multiplied by its reciprocal; who ignores NaNs may, too.
 // CHECK-LABEL: util.func @divided
 // CHECK:       arith.maxnumf %{{.+}}, %{{.+}} fastmath<nsz>
-// CHECK:       math.exp %{{.+}} {kiln.at_most_zero}
+// CHECK:       math.exp %{{.+}} {kiln.at_most_zero, kiln.vanishes}
 // CHECK:       arith.divf %{{.+}}, %{{.+}}
 // CHECK:       arith.mulf
 util.func @divided(%x: tensor<8x8xf32>, %least: tensor<8xf32>, %to: tensor<8x8xf32>) -> tensor<8x8xf32> {

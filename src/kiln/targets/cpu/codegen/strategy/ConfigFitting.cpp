@@ -205,7 +205,8 @@ static TileConfig fitStream(TileConfig config, const Problem &problem, int64_t l
 // A smaller input for few rows: it is read in runs as long as registers allow, and at most three times, of few pages
 // at a time.
 static TileConfig fitFewRows(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
-  constexpr int64_t fewest = 160, fewestOfPages = 64, elements = int64_t(48) << 10, fewestShared = 512, workgroups = 16;
+  constexpr int64_t fewest = 160, fewestOfPages = 64, rowsOfPages = 5, elements = int64_t(48) << 10, fewestShared = 512,
+                    workgroups = 16;
   constexpr int64_t leastShared = int64_t(1) << 18; // what is smaller, one core reads as soon as several
   const int64_t n = problem.n;
   const int64_t most = n <= 2 * lanes                             ? config.rows
@@ -218,7 +219,7 @@ static TileConfig fitFewRows(TileConfig config, const Problem &problem, int64_t 
   config.columns = std::min<int64_t>(std::min(widestVectors(config.rows, registers), registers / 4) * lanes,
                                      llvm::alignTo(n, lanes));
   // Each vector of columns reads all of these rows again, of which long ones lie in a page each.
-  const bool isLong = registers <= 16 && n >= fewestShared;
+  const bool isLong = registers <= 16 && n >= fewestShared && problem.inner <= rowsOfPages;
   config.k = shareEvenly(problem.k, isLong ? fewestOfPages : std::max(fewest, elements / n), lanes);
   config.n = known(multiply(n, problem.k)) < leastShared
                  ? n
@@ -243,7 +244,7 @@ static void fitRegisters(TileConfig &config, const Problem &problem, int64_t lan
   if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0) {
     // Columns that fill one more vector would take as many as are in all of the tile.
     const int64_t all = llvm::alignTo(problem.n, lanes);
-    if (config.rows && all == config.columns + lanes) {
+    if (config.rows && all == config.columns + lanes && problem.inner != 0) {
       config.columns = all;
       config.rows = rowsEvenly(known(problem.inner), (registers - 1) / (all / lanes) - 1);
     }
@@ -264,7 +265,7 @@ static bool hasRowsForPanels(const Problem &problem, int64_t rows) {
 static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
   // Of either side so many elements, rows and columns stay in a core's own cache, and what so few rows use in the
   // nearest one.
-  constexpr int64_t elements = int64_t(1) << 16, longest = 512;
+  constexpr int64_t elements = int64_t(1) << 16, longest = 512, longestOfShort = 4096;
   constexpr int64_t nearest = int64_t(12) << 10, fewestNearest = 128, rowsOfNearest = 96;
   const bool isStatic = problem.n > 0 && problem.inner > 0;
   // Sums that are stored nearly as often as they are added to are stored in long rows.
@@ -291,7 +292,7 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
   }
   const int64_t side = elements / std::clamp<int64_t>(known(problem.k), 1, std::max<int64_t>(1, config.k));
   config.m = std::max(config.m, known(problem.n) <= columns ? longest : std::min(side, longest));
-  config.n = std::max(config.n, isShort ? side : std::min(side, longest));
+  config.n = std::max(config.n, std::min(side, isShort ? longestOfShort : longest));
   config.m = shareEvenly(problem.inner, config.m, rows);
   config.n = shareEvenly(problem.n, config.n, columns);
   config.k = shareEvenly(problem.k, config.k, lanes);

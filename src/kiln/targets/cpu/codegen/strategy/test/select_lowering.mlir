@@ -154,6 +154,19 @@ hal.executable private @on_avx512 {
         } : tensor<30x40xf32> to tensor<32x44xf32>
         return %p : tensor<32x44xf32>
       }
+      // CHECK-LABEL: func.func @no_rows(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction"
+      func.func @no_rows(%a: tensor<0x64xf32>, %b: tensor<64x40xf32>, %c: tensor<0x40xf32>) -> tensor<0x40xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<0x64xf32>, tensor<64x40xf32>) outs(%c : tensor<0x40xf32>) -> tensor<0x40xf32>
+        return %r : tensor<0x40xf32>
+      }
+      // Rows of results are long, but not without end.
+      // CHECK-LABEL: func.func @outer_product(
+      // CHECK-SAME:    x4096_
+      func.func @outer_product(%a: tensor<5000x1xf32>, %b: tensor<1x65536xf32>, %c: tensor<5000x65536xf32>) -> tensor<5000x65536xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<5000x1xf32>, tensor<1x65536xf32>) outs(%c : tensor<5000x65536xf32>) -> tensor<5000x65536xf32>
+        return %r : tensor<5000x65536xf32>
+      }
       // CHECK-LABEL: func.func @nothing(
       // CHECK-SAME:    lowering = #hal.lowering<"default", "tile_config_0x0_0x1_vector">
       func.func @nothing() {
