@@ -15,17 +15,18 @@ WARN_LINES, MAX_LINES = 800, 1200
 MAY_INCLUDE = [
     ("base", []),
     ("schema", ["base"]),
+    ("trace", ["base", "schema"]),
     ("runtime/task", ["base", "schema"]),
-    ("runtime/hal", ["base", "schema", "runtime/task"]),
+    ("runtime/hal", ["base", "schema", "trace", "runtime/task"]),
     ("runtime/io", ["base", "schema", "runtime/task", "runtime/hal"]),
     ("runtime/module", ["base", "schema", "runtime/task", "runtime/hal"]),
     ("runtime/parameters", ["base", "schema", "runtime/hal"]),
-    ("runtime/vm", ["base", "schema", "runtime/task", "runtime/hal", "runtime/module", "runtime/parameters"]),
+    ("runtime/vm", ["base", "schema", "trace", "runtime/task", "runtime/hal", "runtime/module", "runtime/parameters"]),
     ("runtime", ["base", "schema", "targets/drivers.h"]),
     ("compiler", ["base", "schema"]),
     # A device that runs the executables of another target.
     ("targets/discrete/driver", ["base", "schema", "runtime", "targets/cpu/driver"]),
-    ("targets/*/driver", ["base", "schema", "runtime"]),
+    ("targets/*/driver", ["base", "schema", "trace", "runtime"]),
     ("targets/*/sim", ["base", "schema", "runtime", "targets/*/driver"]),
     ("targets/*/codegen", ["base", "schema", "compiler", "targets/*/architectures.h", "targets/*/wgmma_cost.h"]),
     # Names of devices that the compiler and the lab both take, and what both expect a product to cost.
@@ -44,11 +45,11 @@ MAY_INCLUDE = [
     ("measure", ["base", "schema", "runtime"]),
     ("store", ["base", "measure/statistics"]),
     ("report", ["base", "store", "measure/statistics"]),
-    ("tools", ["base", "schema", "runtime", "compiler", "targets", "families", "measure", "store", "report"]),
+    ("tools", ["base", "schema", "trace", "runtime", "compiler", "targets", "families", "measure", "store", "report"]),
 ]
 # Tests, benchmarks, and suites that run over every target may use all of their own side.
 SIDES = {
-    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "targets/*/sim",
+    "runtime": ["base", "schema", "trace", "runtime", "targets/drivers.h", "targets/*/driver", "targets/*/sim",
                 "targets/*/wgmma_cost.h", "families", "measure", "store", "report"],
     "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "targets/*/architectures.h",
                  "targets/*/wgmma_cost.h", "families/*/lowering"],

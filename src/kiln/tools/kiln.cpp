@@ -31,6 +31,7 @@ constexpr Verb kVerbs[] = {
     {"run-mlir", "kiln-run-mlir", "compile and run in one"},
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
     {"bench-model", "kiln-bench-model", "time a model against other runtimes"},
+    {"profile", "kiln-profile", "record, and say where the time went"},
     {"check", "kiln-check-module", "run the tests of a module"},
     {"dump", "kiln-dump-module", "show what is in a module"},
     {"create-parameters", "kiln-create-parameters", "write an archive of values"},
@@ -43,8 +44,8 @@ constexpr Verb kVerbs[] = {
 };
 
 // Verbs of the lab that need no `dispatch` in front. Its `compile` is none: that is the compiler's.
-constexpr const char *kLabVerbs[] = {"sweep",   "generate", "profile", "tune",    "families", "report", "show",
-                                     "explain", "repro",    "history", "compare", "query",    "merge"};
+constexpr const char *kLabVerbs[] = {"sweep",   "generate", "tune",    "families", "report", "show",
+                                     "explain", "repro",    "history", "compare",  "query",  "merge"};
 
 std::string usage() {
   std::string text = "Usage: kiln VERB [flags]\n\nVerbs:\n";

@@ -95,6 +95,7 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
   parser.add({"trace_execution", "", "Prints each instruction of the host program that runs, to standard error."},
              traceExecution);
   driverFlags.add(parser);
+  trace.add(parser);
 }
 
 void RuntimeFlags::printNotes(std::string_view tool) const {
@@ -164,6 +165,7 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   KILN_RETURN_IF_ERROR(installPageLossHandler());
   Program program;
   program.trace = flags.traceExecution;
+  KILN_ASSIGN_OR_RETURN(program.recording, TraceRecording::start(flags.trace));
   // Modules first: that a file is missing is told before any device is started.
   for (const std::string &path : flags.modules) {
     setStep(fmt::format("while loading '{}'", path));

@@ -16,6 +16,7 @@
 #include "kiln/tools/cli.h"
 #include "kiln/tools/driver_flags.h"
 #include "kiln/tools/interrupts.h"
+#include "kiln/tools/trace_recording.h"
 
 namespace kiln {
 
@@ -35,6 +36,7 @@ struct RuntimeFlags {
   std::optional<std::string> executableFolder; // defaultExecutableFolder() where it is not given
   bool printStatistics = false;
   bool traceExecution = false;
+  TraceFlags trace;
   double timeoutSeconds = 0; // 0: none
 
   std::optional<std::string> listDrivers, listDevices, dumpDevices;
@@ -80,6 +82,7 @@ public:
   Status verifyMemory() const;
 
 private:
+  TraceRecording recording; // ends after all else is gone
   std::vector<Ref<hal::Device>> devices;
   Ref<ParameterSet> parameters;
   std::vector<Ref<vm::Module>> modules;

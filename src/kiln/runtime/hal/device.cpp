@@ -1,6 +1,10 @@
 #include "kiln/runtime/hal/device.h"
 
 #include "kiln/base/clock.h"
+#include "kiln/trace/zone.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace kiln::hal {
 
@@ -12,8 +16,17 @@ Result<ClockSample> Device::sampleClock() {
   return ClockSample{now, now, now};
 }
 
+DeviceTrace &Device::deviceTrace() {
+  std::lock_guard lock(traceMutex);
+  if (!trace)
+    trace = std::make_shared<DeviceTrace>(deviceUri, hasHostClock());
+  return *trace;
+}
+
 Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
                                    uint64_t queues, ExecutionTimes *times) {
+  static trace::Name submitting("submit");
+  trace::Zone zone(submitting);
   if (loss->isSet()) [[unlikely]]
     return loss->status(uri());
   if (!commands)
@@ -32,17 +45,28 @@ Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::sp
     watched = times ? Ref<ExecutionTimes>::share(times) : makeRef<ExecutionTimes>(executionWatch->detail);
     times = watched.get();
   }
+  Ref<ExecutionTimes> traced;
+  if (trace::isRecording() && (!times || times->detail == TimesDetail::Dispatches)) [[unlikely]] {
+    traced = times ? Ref<ExecutionTimes>::share(times) : makeRef<ExecutionTimes>(TimesDetail::Dispatches);
+    times = traced.get();
+    deviceTrace().sample([this] { return sampleClock(); });
+  }
   if (times) [[unlikely]] {
     times->submitted = monotonicNanoseconds();
     if (times->detail == TimesDetail::Dispatches) {
       times->dispatches.resize(commands->dispatches().size());
       for (const ExecutableExport *entry : commands->dispatches())
         times->names.push_back(entry->name);
+      if (traced)
+        std::ranges::transform(times->names, std::back_inserter(times->traceNames),
+                               [](std::string_view name) { return trace::numberOf(name); });
     }
   }
   Result<Ref<Fence>> done = submitTo(queues, wait, commands, bindings, times);
   if (watched && done.ok()) [[unlikely]]
     executionWatch->add(std::move(watched));
+  if (traced && done.ok()) [[unlikely]]
+    deviceTrace().follow(traced, Ref<CommandBuffer>::share(commands), **done);
   return done;
 }
 

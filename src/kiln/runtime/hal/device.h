@@ -17,11 +17,13 @@
 #include "kiln/runtime/hal/fence.h"
 #include "kiln/runtime/hal/ordered_memory.h"
 #include "kiln/runtime/hal/semaphore.h"
+#include "kiln/runtime/hal/traced_submission.h"
 #include "kiln/runtime/task/options.h"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +88,7 @@ public:
   // A tick of the clock that ExecutionTimes are of, which never runs backwards, and when that was. May wait for the
   // device. By default the clock is the host's.
   virtual Result<ClockSample> sampleClock();
+  virtual bool hasHostClock() const { return true; }
   // From now on whoever has the watch can ask for the times of all that is executed. Nobody executes meanwhile.
   void watch(std::shared_ptr<ExecutionWatch> watch) { executionWatch = std::move(watch); }
 
@@ -122,6 +125,9 @@ private:
   std::vector<Submission> *kept = nullptr;
   const Ref<OrderedMemory> ordered = makeRef<OrderedMemory>();
   std::shared_ptr<ExecutionWatch> executionWatch;
+  std::mutex traceMutex;
+  std::shared_ptr<DeviceTrace> trace; // guarded; null until it is recorded
+  DeviceTrace &deviceTrace();
 };
 
 } // namespace kiln::hal

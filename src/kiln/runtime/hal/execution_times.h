@@ -33,6 +33,7 @@ public:
   // Of each dispatch of CommandBuffer::dispatches(), where these were asked for; else empty.
   std::vector<TickRange> dispatches;
   std::vector<std::string_view> names; // of these dispatches; they live as long as the executables
+  std::vector<uint32_t> traceNames;    // their numbers (trace/zone.h) where they are recorded; else empty
 
   // Of a submission that failed on its way.
   void clear() {

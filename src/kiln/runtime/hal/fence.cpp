@@ -1,6 +1,7 @@
 #include "kiln/runtime/hal/fence.h"
 
 #include "kiln/runtime/hal/host_semaphore.h"
+#include "kiln/trace/zone.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -111,6 +112,8 @@ bool Fence::isSignaled() const {
 }
 
 Status Fence::wait(Deadline deadline) const {
+  static trace::Name waiting("wait");
+  trace::Zone zone(waiting);
   for (const SemaphorePoint &point : points())
     KILN_RETURN_IF_ERROR(point.semaphore->wait(point.value, deadline));
   return okStatus();

@@ -11,6 +11,7 @@
 #include "kiln/runtime/vm/program_objects.h"
 #include "kiln/runtime/vm/session.h"
 #include "kiln/schema/vm_code.h"
+#include "kiln/trace/zone.h"
 
 namespace kiln::vm {
 
@@ -74,6 +75,7 @@ Frame *Interpreter::enter(Frame *caller, const uint16_t *pc, Instance *instance,
 
 Status Interpreter::call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
                          std::span<Value> results) {
+  const trace::Zone zone(trace::isRecording() ? trace::numberOf(function.name) : 0);
   if (nativeDepth == kMaxNativeDepth)
     return resourceExhausted("native functions have called back into the program {} levels deep", nativeDepth);
   Frame *outer = innermost;

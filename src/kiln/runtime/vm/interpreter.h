@@ -13,6 +13,7 @@
 #include "kiln/runtime/module/module.h"
 #include "kiln/runtime/vm/native_module.h"
 #include "kiln/runtime/vm/value.h"
+#include "kiln/trace/zone.h"
 
 namespace kiln::vm {
 
@@ -107,6 +108,7 @@ private:
 // Of each call from a program to the runtime, in the caller.
 inline Status Interpreter::callNative(Frame *frame, const NativeFunction &native, std::span<const uint64_t> values,
                                       std::span<const AnyRef *const> refs, uint64_t *valueResults) {
+  const trace::Zone zone(trace::isRecording() ? trace::numberOf(native.qualifiedName) : 0);
   const schema::Signature &signature = native.signature;
   uint64_t *valueResult = valueResults;
   for (char kind : signature.results)

@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/driver/cpu_command_buffer.h"
 
 #include "kiln/runtime/hal/host_transfer.h"
+#include "kiln/trace/zone.h"
 
 #include <algorithm>
 
@@ -9,6 +10,15 @@ namespace kiln::hal {
 // Large enough that starting a unit is cheap beside it, small enough that several threads share a transfer. A multiple
 // of every pattern's width.
 static constexpr uint64_t kTransferUnit = 256 * 1024;
+
+uint32_t traceNameOf(const CpuCommand &command, const ExecutionTimes *times) {
+  static trace::Name fill("fill"), copy("copy");
+  if (!times || times->traceNames.empty())
+    return 0;
+  return command.kind == CpuCommand::Kind::Dispatch ? times->traceNames[command.place]
+         : command.kind == CpuCommand::Kind::Fill   ? fill.number()
+                                                    : copy.number();
+}
 
 uint32_t CpuCommandBuffer::addRange(const SlotRange &range) {
   ranges.push_back(range);

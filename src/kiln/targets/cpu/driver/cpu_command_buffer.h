@@ -5,6 +5,7 @@
 
 #include "kiln/base/call_limit.h"
 #include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/schema/executable_abi.h"
 #include "kiln/targets/cpu/driver/cpu_executable.h"
 
@@ -29,6 +30,10 @@ struct CpuCommand {
   uint64_t pattern = 0;
   uint32_t patternWidth = 0;
 };
+
+// What a thread that runs the command is at (trace/zone.h), of a submission that is recorded; else 0. `times` may be
+// null.
+uint32_t traceNameOf(const CpuCommand &command, const ExecutionTimes *times);
 
 // Commands [begin, end), which may run at the same time.
 struct CpuWave {

@@ -3,6 +3,7 @@
 #include "kiln/base/clock.h"
 #include "kiln/runtime/hal/host_semaphore.h"
 #include "kiln/targets/cpu/driver/cpu_command_buffer.h"
+#include "kiln/trace/zone.h"
 
 #include <array>
 #include <chrono>
@@ -64,6 +65,7 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
   const bool timesDispatches = times && !times->dispatches.empty();
   const uint64_t started = times ? monotonicNanoseconds() : 0;
   for (const CpuCommand &command : commands.commands()) {
+    const trace::Zone zone(traceNameOf(command, times));
     const uint64_t begin = timesDispatches ? monotonicNanoseconds() : 0;
     Status status = commands.run(command, addresses, 0, command.units, worker.index(), localMemory, limit);
     if (!status.ok()) {

@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/driver/task_submission.h"
 
 #include "kiln/base/clock.h"
+#include "kiln/trace/zone.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -105,6 +106,7 @@ uint64_t TaskSubmission::runWave(const CpuWave &wave, task::Worker &worker) {
     const CpuCommand &command = commands->commands()[index];
     uint64_t begin, end;
     while (claim(command, counters[index], begin, end)) {
+      trace::Zone zone(traceNameOf(command, times.get()));
       const uint64_t began = timesOfDispatch ? monotonicNanoseconds() : 0;
       runUnits(command, begin, end, worker);
       if (timesOfDispatch && command.kind == CpuCommand::Kind::Dispatch)

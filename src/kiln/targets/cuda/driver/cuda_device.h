@@ -25,6 +25,7 @@ public:
   uint64_t cacheBytes() const override { return uint64_t(cudaContext->properties().l2Bytes); }
   uint32_t queueCount() const override { return uint32_t(queues.size()); }
   DeviceClock *clock() override { return &deviceClock; }
+  bool hasHostClock() const override { return false; }
   Result<ClockSample> sampleClock() override { return queue().stamps().sample(); }
 
   Status checkExecutable(const ExecutableSource &source) const override;

@@ -26,6 +26,7 @@ public:
   uint64_t cacheBytes() const override { return 1 << 20; }
   uint32_t queueCount() const override { return static_cast<uint32_t>(queues.size()); }
   DeviceClock *clock() override { return &deviceClock; }
+  bool hasHostClock() const override { return false; }
   Result<ClockSample> sampleClock() override { return DiscreteClock::sample(); }
 
   DiscreteMemory &memory() const { return *deviceMemory; }
