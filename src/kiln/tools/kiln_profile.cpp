@@ -137,12 +137,13 @@ double sumOf(const std::vector<trace::NameSummary> &rows, double trace::NameSumm
 
 std::string headOf(const trace::Capture &capture, const trace::CaptureSummary &summary) {
   const double whole = summary.last - summary.first;
-  std::string text = fmt::format("{}: {} ms of process {}, {} events\n\n{:<40} {:>10} {:>10} {:>6} {:>8}\n",
+  std::string text = fmt::format("{}: {} ms of process {}, {} events\n\n{:<30} {:>10} {:>10} {:>6} {:>10} {:>8}\n",
                                  capture.path(), milliseconds(whole), capture.header().process, capture.eventCount(),
-                                 "lane", "events", "busy ms", "busy", "lost");
+                                 "lane", "events", "busy ms", "busy", "waits ms", "lost");
   for (const trace::LaneSummary &lane : summary.lanes)
-    text += fmt::format("{:<40} {:>10} {:>10} {:>5.1f}% {:>8}\n", fitted(lane.name, 40), lane.events,
-                        milliseconds(lane.busy), whole > 0 ? 100 * lane.busy / whole : 0.0, lane.lost);
+    text += fmt::format("{:<30} {:>10} {:>10} {:>5.1f}% {:>10} {:>8}\n", fitted(lane.name, 30), lane.events,
+                        milliseconds(lane.busy), whole > 0 ? 100 * lane.busy / whole : 0.0, milliseconds(lane.waiting),
+                        lane.lost);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace {
 // side by side, and come as they began.
 class LaneReader {
 public:
-  void add(const capture::Event &event, double begin, double end, LaneSummary &lane, NameSummary &name) {
+  void add(const capture::Event &event, bool isWait, double begin, double end, LaneSummary &lane, NameSummary &name) {
     const double length = end - begin;
     ++name.count;
     name.total += length;
@@ -32,6 +32,10 @@ public:
         std::ranges::fill(within, 0);
     }
     name.own += own;
+    if (isWait) {
+      lane.waiting += own;
+      lane.busy -= own;
+    }
     if (lane.kind == capture::LaneKind::Thread)
       lane.busy += event.depth == 0 ? length : 0;
     else
@@ -58,6 +62,7 @@ Result<CaptureSummary> CaptureSummary::of(const Capture &capture) {
   }
   std::map<uint32_t, LaneReader> readers;
   std::unordered_map<uint32_t, NameSummary> names[2];
+  std::unordered_map<uint32_t, bool> waits;
   double first = std::numeric_limits<double>::infinity(), last = 0;
   Status read = capture.forEach([&](uint32_t number, std::span<const capture::Event> events) {
     LaneSummary &lane = lanes[number];
@@ -73,12 +78,15 @@ Result<CaptureSummary> CaptureSummary::of(const Capture &capture) {
         ++result.senseless;
         continue;
       }
-      const bool isFirst = lane.busy == 0 && lane.last == 0;
+      const bool isFirst = lane.last == 0;
       lane.first = isFirst ? begin : std::min(lane.first, begin);
       lane.last = std::max(lane.last, end);
       first = std::min(first, begin);
       last = std::max(last, end);
-      reader.add(event, begin, end, lane, names[lane.kind == capture::LaneKind::Device][event.name]);
+      auto [known, isNew] = waits.try_emplace(event.name);
+      if (isNew)
+        known->second = capture.nameOf(event.name) == "wait";
+      reader.add(event, known->second, begin, end, lane, names[lane.kind == capture::LaneKind::Device][event.name]);
     }
   });
   KILN_RETURN_IF_ERROR(std::move(read));

@@ -26,7 +26,8 @@ struct LaneSummary {
   schema::capture::LaneKind kind = schema::capture::LaneKind::Thread;
   uint64_t events = 0, lost = 0;
   double first = 0, last = 0; // from the start of the recording
-  double busy = 0;            // in some zone
+  double busy = 0;            // in some zone, but for waits
+  double waiting = 0;         // in zones called `wait`
 };
 
 struct CaptureSummary {

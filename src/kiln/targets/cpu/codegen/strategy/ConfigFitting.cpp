@@ -273,7 +273,9 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
   // Its rows are a panel as they lie.
   const int64_t widest = widestVectors(rowsOfShortSums, registers) * lanes;
   const bool isPanel = isStatic && problem.n % lanes == 0 && problem.n <= widest;
-  if (isStatic && problem.inner >= 3 * rowsOfShortSums && (isShort || isPanel)) {
+  // Where registers are many, so few rows are worth panels already, in two or three register tiles of them.
+  const bool isFew = registers > 16 && isStatic && problem.inner > fewRows && problem.inner < 2 * fewRows;
+  if (isStatic && (problem.inner >= 3 * rowsOfShortSums || isFew) && (isShort || isPanel)) {
     const bool isShortest = registers > 16 && known(problem.k) <= shortestSums && problem.n > 2 * narrowColumns;
     const int64_t atOnce = isShortest ? rowsOfShortestSums : rowsOfShortSums;
     config.columns = std::min<int64_t>(std::min(widestVectors(atOnce, registers), registers / 4) * lanes,
@@ -282,10 +284,14 @@ static TileConfig fitProduct(TileConfig config, const Problem &problem, int64_t 
     const int64_t most = std::max(atOnce, std::min<int64_t>({room, config.rows, 2 * atOnce}));
     config.rows = rowsEvenly(problem.inner, most);
   } else {
+    if (isFew && config.rows)
+      config.rows = std::min(config.rows, fewRows - 1);
     fitRegisters(config, problem, lanes, registers);
+    if (isFew && config.rows)
+      config.rows = rowsEvenly(problem.inner, std::min(config.rows, fewRows - 1));
   }
   const int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
-  config.packB &= !isPanel && hasRowsForPanels(problem, rows);
+  config.packB &= !isPanel && (isFew || hasRowsForPanels(problem, rows));
   if (isStatic) {
     const bool staysNearest = registers > 16 && problem.inner <= rowsOfNearest;
     config.k = std::max(staysNearest ? fewestNearest : config.k, (registers > 16 ? nearest : elements) / problem.n);
