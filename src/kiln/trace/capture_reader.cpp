@@ -1,6 +1,7 @@
 #include "kiln/trace/capture_reader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -6,6 +6,7 @@
 #include "kiln/trace/zone.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -6,13 +6,18 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace kiln::trace {
 namespace {
@@ -258,8 +263,9 @@ TEST(TraceTest, ADamagedFileTellsTheRest) {
     EXPECT_TRUE(isTold) << "round " << round;
     withLoss += counted < end.events;
     // What is gone is a few blocks, not all that follows.
-    if (what != 0)
+    if (what != 0) {
       EXPECT_GT(counted, end.events / 2);
+    }
   }
   EXPECT_GT(withLoss, 100);
   std::ofstream(damaged, std::ios::binary) << "no capture";
