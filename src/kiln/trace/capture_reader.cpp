@@ -219,7 +219,8 @@ Status Capture::forEach(const std::function<void(uint32_t, std::span<const captu
     KILN_ASSIGN_OR_RETURN(bool more, reader.next(block));
     if (!more)
       return okStatus();
-    if (block.header.kind == capture::BlockKind::Events)
+    // A file that is written meanwhile may have others by now.
+    if (block.header.kind == capture::BlockKind::Events && laneTable.contains(block.header.lane))
       visit(block.header.lane, recordsOf<capture::Event>(block.data));
   }
 }

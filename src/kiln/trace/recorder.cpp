@@ -2,6 +2,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/file_descriptor.h"
+#include "kiln/trace/capture_writer.h"
 #include "kiln/trace/ticks.h"
 #include "kiln/trace/zone.h"
 
@@ -19,8 +20,6 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace kiln::trace {
 
@@ -69,74 +68,6 @@ struct Registry {
   }
 };
 
-class BlockWriter {
-public:
-  explicit BlockWriter(FileDescriptor file) : file(std::move(file)) {}
-
-  Status failure;
-  uint64_t bytes = 0;
-
-  void write(std::span<const std::byte> data) {
-    while (!data.empty() && failure.ok()) {
-      const ssize_t count = ::write(file.get(), data.data(), data.size());
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count <= 0) {
-        failure = errnoStatus(count < 0 ? errno : ENOSPC, "cannot go on with the recording");
-        return;
-      }
-      bytes += uint64_t(count);
-      data = data.subspan(size_t(count));
-    }
-  }
-
-  // In one piece, so that a process that is killed meanwhile leaves whole blocks as far as the system allows.
-  void writeBlock(capture::BlockKind kind, uint32_t lane, std::span<const std::byte> data) {
-    capture::BlockHeader header{capture::kBlockMagic, kind, lane, uint32_t(data.size()), sequence++, 0};
-    std::vector<std::byte> &block = buffer;
-    block.resize(sizeof(header) + data.size());
-    std::memcpy(block.data(), &header, sizeof(header));
-    if (!data.empty())
-      std::memcpy(block.data() + sizeof(header), data.data(), data.size());
-    header.checksum = XXH3_64bits(block.data(), block.size());
-    std::memcpy(block.data(), &header, sizeof(header));
-    write(block);
-  }
-  template <typename T> void writeBlock(capture::BlockKind kind, uint32_t lane, const std::vector<T> &data) {
-    writeBlock(kind, lane, std::as_bytes(std::span(data)));
-  }
-
-private:
-  FileDescriptor file;
-  uint64_t sequence = 0;
-  std::vector<std::byte> buffer;
-};
-
-// Collected first, and written when no lock is held any more.
-class Definitions {
-public:
-  void add(capture::DefinitionKind kind, uint32_t number, uint32_t a, uint32_t b, std::string_view text) {
-    // What is longer than that is no name.
-    text = text.substr(0, capture::kMaxBlockBytes / 4);
-    const size_t padded = (text.size() + 7) / 8 * 8;
-    if (blocks.empty() || blocks.back().size() + sizeof(capture::Definition) + padded > capture::kMaxBlockBytes)
-      blocks.emplace_back();
-    std::vector<std::byte> &data = blocks.back();
-    capture::Definition definition{kind, number, a, b, uint32_t(text.size()), 0};
-    const size_t at = data.size();
-    data.resize(at + sizeof(definition) + padded);
-    std::memcpy(data.data() + at, &definition, sizeof(definition));
-    std::memcpy(data.data() + at + sizeof(definition), text.data(), text.size());
-  }
-  void write(BlockWriter &writer) const {
-    for (const std::vector<std::byte> &data : blocks)
-      writer.writeBlock(capture::BlockKind::Definitions, 0, data);
-  }
-
-private:
-  std::vector<std::vector<std::byte>> blocks;
-};
-
 class Recorder {
 public:
   Recorder(const RecordingOptions &options, FileDescriptor file)
@@ -178,7 +109,7 @@ public:
     sampleTicksApart();
     flush(/*withOpenZones=*/true);
     writer.writeBlock(capture::BlockKind::End, 0, std::vector<capture::End>{{events, lost}});
-    return {events, lost, writer.bytes, writer.failure};
+    return {events, lost, writer.byteCount(), writer.status()};
   }
 
   void wake() { changed.notify_one(); }
@@ -202,7 +133,7 @@ private:
 
   void keepWindow() {
     const double seconds = double(monotonicNanoseconds() - started) * 1e-9;
-    const bool isWanted = writer.failure.ok() && seconds >= options.after &&
+    const bool isWanted = writer.status().ok() && seconds >= options.after &&
                           (options.duration == 0 || seconds < options.after + options.duration);
     if (isWanted != isRecording())
       recording.store(isWanted, std::memory_order_relaxed);
@@ -275,7 +206,7 @@ private:
         if (taken.empty())
           break;
         writer.writeBlock(capture::BlockKind::Events, each.lane->number, taken);
-        if (writer.failure.ok())
+        if (writer.status().ok())
           events += taken.size();
         else
           lost += taken.size();

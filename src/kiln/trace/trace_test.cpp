@@ -1,6 +1,8 @@
 #include "kiln/base/random.h"
 #include "kiln/base/testing/test_folder.h"
 #include "kiln/trace/capture_reader.h"
+#include "kiln/trace/capture_summary.h"
+#include "kiln/trace/chrome_writer.h"
 #include "kiln/trace/recorder.h"
 #include "kiln/trace/zone.h"
 
@@ -10,6 +12,7 @@
 #include <bit>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -18,6 +21,10 @@
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include <nlohmann/json.hpp>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace kiln::trace {
 namespace {
@@ -275,6 +282,52 @@ TEST(TraceTest, ADamagedFileTellsTheRest) {
   EXPECT_GT(withLoss, 100);
   std::ofstream(damaged, std::ios::binary) << "no capture";
   EXPECT_EQ(Capture::open(damaged).status().code(), StatusCode::InvalidArgument);
+}
+
+// Whoever wants to do harm makes the sums of what he has changed right again.
+TEST(TraceTest, WhatAFileLiesAboutHarmsNobody) {
+  TestFolder folder;
+  const std::string path = folder.file("a.trace"), changed = folder.file("b.trace");
+  ASSERT_TRUE(startRecording({path}).ok());
+  for (int i = 0; i < 10; ++i) {
+    runZones(20);
+    count(level, i);
+    std::this_thread::sleep_for(std::chrono::milliseconds(11));
+  }
+  stopRecording();
+  const std::string whole = contentsOf(path);
+  Random random(11);
+  int withFaults = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string bytes = whole;
+    for (size_t at = sizeof(capture::FileHeader); at + sizeof(capture::BlockHeader) <= bytes.size();) {
+      capture::BlockHeader header;
+      std::memcpy(&header, bytes.data() + at, sizeof(header));
+      const size_t length = header.byteCount;
+      ASSERT_LE(at + sizeof(header) + length, bytes.size());
+      for (uint64_t change = length == 0 ? 0 : random.below(3); change > 0; --change)
+        bytes[at + sizeof(header) + random.below(length)] = char(random.below(256));
+      if (random.below(8) == 0)
+        header.lane = uint32_t(random.bits());
+      header.checksum = 0;
+      std::memcpy(bytes.data() + at, &header, sizeof(header));
+      header.checksum = XXH3_64bits(bytes.data() + at, sizeof(header) + length);
+      std::memcpy(bytes.data() + at, &header, sizeof(header));
+      at += sizeof(header) + length;
+    }
+    std::ofstream(changed, std::ios::binary) << bytes;
+    Capture capture = openCapture(changed);
+    Result<CaptureSummary> summary = CaptureSummary::of(capture);
+    ASSERT_TRUE(summary.ok());
+    withFaults += !faultsOf(capture, *summary).empty();
+    std::string json;
+    ASSERT_TRUE(writeChromeTrace(capture, [&](std::string_view text) {
+                  json += text;
+                  return okStatus();
+                }).ok());
+    EXPECT_TRUE(nlohmann::json::accept(json)) << "round " << round;
+  }
+  EXPECT_GT(withFaults, 20);
 }
 
 TEST(TraceTest, ClocksOfDevicesAreFitted) {
