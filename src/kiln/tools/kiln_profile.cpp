@@ -1,4 +1,5 @@
 // kiln-profile: records programs, and says where the time of a recording went.
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -50,7 +51,12 @@ int main(int argc, char **argv) {
   for (const Verb &verb : kVerbs)
     if (first == verb.name)
       return verb.run(argc - 1, argv + 1);
-  return reportFailure(kProfileTool, invalidArgument("{}; --help lists what there is",
-                                                     first.empty() ? std::string("no verb is given")
-                                                                   : fmt::format("unknown verb '{}'", first)));
+  if (first.empty())
+    return reportFailure(kProfileTool, invalidArgument("no verb is given; --help lists what there is"));
+  std::string hint = "--help lists what there is";
+  if (std::error_code error; std::filesystem::is_regular_file(first, error))
+    hint = fmt::format("to read a recording: kiln-profile summary {}", first);
+  else if (first.starts_with("-"))
+    hint = "a verb comes first; the lab's step of this name is kiln-dispatch profile";
+  return reportFailure(kProfileTool, invalidArgument("unknown verb '{}'; {}", first, hint));
 }

@@ -1,5 +1,6 @@
 #include "kiln/tools/trace_recording.h"
 
+#include <filesystem>
 #include <unistd.h>
 
 #include "kiln/tools/env.h"
@@ -29,6 +30,9 @@ Result<TraceRecording> TraceRecording::start(const TraceFlags &flags) {
   TraceRecording recording;
   if (given.empty())
     return recording;
+  if (std::error_code error; std::filesystem::is_directory(given, error))
+    return invalidArgument("{}: '{}' is a folder; a file in it would be {}/%p.trace",
+                           flags.path.empty() ? "KILN_TRACE" : "--trace", given, given);
   trace::RecordingOptions options{withProcess(given)};
   options.after = flags.after;
   options.duration = flags.duration;

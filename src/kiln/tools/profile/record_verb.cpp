@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -26,7 +27,13 @@ int profileRecord(int argc, const char *const *argv) {
   parser.add({"output", "FOLDER", "Where the files go; made where it is missing."}, folder);
   parser.addPositional({"command", "COMMAND", "After --: what to run, with its arguments."}, command);
   parser.example("kiln-profile -- kiln-run-module --module=m.vmfb --function=main");
-  if (std::optional<int> code = parser.parse(argc, argv))
+  // Flags of the command are its own, also without -- before it.
+  std::vector<const char *> words(argv, argv + argc);
+  const auto first = std::find_if(words.begin() + 1, words.end(), [](const char *word) { return word[0] != '-'; });
+  if (std::none_of(words.begin() + 1, first, [](std::string_view word) { return word == "--"; }) &&
+      first != words.end())
+    words.insert(first, "--");
+  if (std::optional<int> code = parser.parse(int(words.size()), words.data()))
     return *code;
   if (command.empty())
     return reportFailure(kProfileTool, invalidArgument("no command is named; it stands after --"));
